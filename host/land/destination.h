@@ -1,0 +1,118 @@
+// host/land/destination.h: where rows land. A destination makes one target a flow; a target lands whole micro-batches, rows and
+// position in one transaction. A target is used by one thread at a time; targets of different flows run side by side, also two of
+// the same table.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "host/arrow/arrow.h"
+#include "host/base/cancel.h"
+#include "host/base/log.h"
+
+namespace lakeflow::host {
+
+enum class land_mode { append, scd1, scd2, snapshot };
+std::string_view to_string(land_mode mode) noexcept;
+
+// Where a flow stands in its destination. `epoch` grows with each run that takes the flow over, `batch` with each commit.
+struct position {
+    std::uint32_t epoch = 0;
+    std::uint32_t batch = 0;
+    std::string end = "{}";          // canonical offset; the beginning of the next batch
+    std::string deletes_end = "{}";  // of read_table_deletes
+
+    friend bool operator==(const position&, const position&) = default;
+};
+
+// What a destination must know of a flow before its first batch.
+struct flow_spec {
+    std::string job;
+    std::string flow;
+    std::string table;  // the destination's table
+    land_mode mode = land_mode::append;
+    std::vector<std::string> primary_keys;
+    std::string sequence_by;  // empty: arrival
+    std::string cursor;       // the cursor field, for append's look for rows that come again; may be empty
+    bool rereads = false;     // append: rows whose key the table already holds are dropped and counted
+    std::shared_ptr<const arrow_schema> schema;  // of the landed columns, checked
+};
+
+struct land_result {
+    std::int64_t rows_landed = 0;   // inserted, or changed by the merge
+    std::int64_t rows_again = 0;    // came, and the table held them already just so
+    std::int64_t rows_deleted = 0;
+    std::int64_t files_written = 0;
+    std::int64_t files_rewritten = 0;
+    bool committed = true;  // false: nothing changed (an unchanged snapshot), and no commit was made
+    std::string version;    // the table's version, for the log; may be empty
+};
+
+// One micro-batch that is being landed. Nothing shows in the table before commit has returned; destroyed without commit, it leaves
+// nothing behind that a reader sees.
+class landing {
+  public:
+    virtual ~landing() = default;
+
+    // Takes rows of one partition; batches of one partition come in its order, partitions interleave. Blocks while it writes. The
+    // schema is the flow's.
+    virtual void add(std::uint32_t partition, record_batch rows) = 0;
+    // Takes tombstones: the key columns and, if there is one, the sequence column, in a schema of their own.
+    virtual void add_deletes(record_batch rows) = 0;
+    // No more rows of this partition come: what is buffered for it may be written.
+    virtual void partition_done(std::uint32_t partition) = 0;
+
+    // Lands everything and `next` in one transaction. Called again after a crash with the same position it changes nothing: a
+    // position at or below the table's own is recognised. Throws state.fenced if another run has a newer epoch.
+    virtual land_result commit(const position& next) = 0;
+};
+
+class target {
+  public:
+    virtual ~target() = default;
+
+    // The newest position of this flow that the destination holds; nothing before the first commit. The destination's record wins
+    // over any local state.
+    virtual std::optional<position> committed() = 0;
+
+    // Opens the batch that follows. `first_of_run` lets a target look for left-overs of a dead run.
+    virtual std::unique_ptr<landing> begin() = 0;
+
+    // Takes the flow over for a run: a commit of any older epoch fails from now on with state.fenced. Returns the new epoch.
+    virtual std::uint32_t take_over() = 0;
+
+    // Forgets the position and keeps the rows (contract 39).
+    virtual void reset() = 0;
+};
+
+class destination {
+  public:
+    virtual ~destination() = default;
+
+    // Checks names, types, mode and an existing table before anything is read, and gives the flow's target. Throws
+    // config.not_supported, destination.* or schema.unsupported, naming table and column; nothing has been written then.
+    virtual std::unique_ptr<target> open(const flow_spec& flow) = 0;
+    // What a person calls it: "delta lake/bronze_issues".
+    virtual std::string describe(const std::string& table) const = 0;
+};
+
+// The [destination] block, paths absolute.
+struct destination_options {
+    std::string type;  // delta | duckdb | jsonl | postgres | connector
+    std::string path;  // "-" for jsonl on stdout
+    std::string schema;
+    std::string duckdb_library;              // empty: found by environment, next to the host, in the cache
+    std::size_t memory_bytes = 192u << 20;   // what landing and DuckDB may use together
+    std::string temp_directory;              // for spilling; empty: under path
+    std::int64_t max_file_bytes = 64 << 20;  // Arrow bytes of rows in one new Parquet file, about
+    std::int64_t max_file_rows = 1 << 20;
+};
+
+// Throws config.destination for an unknown type, destination.* if it cannot be opened. `stop` ends long work between steps.
+std::unique_ptr<destination> make_destination(const destination_options& options, logger log,
+                                              std::shared_ptr<cancel_token> stop);
+
+}  // namespace lakeflow::host
