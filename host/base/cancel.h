@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 
 namespace lakeflow::host {
 
@@ -29,8 +30,8 @@ class cancel_token {
     // Throws failure("cancelled") with retry class cancelled if cancel was called.
     void check() const;
 
-    // Runs `callback` once when cancelled, at once if it already is. Returns an id for remove. After remove has returned, the
-    // callback does not run and is not running (unless remove is called from within it).
+    // Runs `callback` once when cancelled, at once if it already is. Returns an id for remove. After remove has
+    // returned, the callback does not run and is not running (unless remove is called from within it).
     std::uint64_t on_cancel(std::function<void()> callback);
     void remove(std::uint64_t id) noexcept;
 
@@ -43,6 +44,7 @@ class cancel_token {
     bool requested_ = false;
     std::uint64_t next_id_ = 1;
     std::map<std::uint64_t, std::function<void()>> callbacks_;
+    std::set<std::uint64_t> removed_while_running_;
 };
 
 }  // namespace lakeflow::host

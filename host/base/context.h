@@ -1,6 +1,7 @@
-// host/base/context.h: the host's side of one plugin instance; what `lf_context*` points at. Services learn from it whose call
-// this is: which table, whose secrets, what was cancelled, which options of the host apply. Made by the engine before `create`
-// and kept until after `destroy`. The fields are set before the first call and then only read; counters are atomic. Any thread.
+// host/base/context.h: the host's side of one plugin instance; what `lf_context*` points at. Services learn from it
+// whose call this is: which table, whose secrets, what was cancelled, which options of the host apply. Made by the
+// engine before `create` and kept until after `destroy`. The fields are set before the first call and then only read;
+// counters are atomic. Any thread.
 #pragma once
 
 #include <atomic>
@@ -21,14 +22,15 @@ namespace lakeflow::host {
 
 // Counters of the http service; one set a flow and one a job, both counted.
 struct http_counters {
-    std::atomic<std::int64_t> requests{0};      // sent, retries included
+    std::atomic<std::int64_t> requests{0};  // sent, retries included
     std::atomic<std::int64_t> retries{0};
     std::atomic<std::int64_t> throttled_us{0};  // waited for the pace, Retry-After or a rate limit
     std::atomic<std::int64_t> bytes{0};         // body bytes as received
     std::atomic<std::int64_t> in_flight{0};
 };
 
-// What a person may want to know while it runs: "waiting 12 s for the rate limit of api.github.com". Replaced, not appended.
+// What a person may want to know while it runs: "waiting 12 s for the rate limit of api.github.com". Replaced, not
+// appended.
 class wait_note {
   public:
     void set(std::string text);
@@ -59,9 +61,9 @@ struct http_options {
     std::int64_t connect_timeout_us = 30'000'000;
     std::int64_t first_byte_timeout_us = 30'000'000;
     std::int64_t idle_timeout_us = 30'000'000;
-    std::string ca_file;                // instead of the system's roots
-    std::string proxy;                  // instead of the environment's
-    std::vector<std::string> origins;   // other origins that a link may lead to
+    std::string ca_file;               // instead of the system's roots
+    std::string proxy;                 // instead of the environment's
+    std::vector<std::string> origins;  // other origins that a link may lead to
     std::int64_t max_body_bytes = 1ll << 30;
     std::string user_agent = "lakeflow-host";
 };
@@ -70,9 +72,9 @@ enum class mismatch_policy { fail, null, quarantine };
 
 // What is shared by all instances that work for one flow.
 struct flow_context {
-    std::string plugin;  // "github"
-    std::string flow;    // name of the [[tables]] entry
-    std::string table;   // the source's table
+    std::string plugin;                    // "github"
+    std::string flow;                      // name of the [[tables]] entry
+    std::string table;                     // the source's table
     std::vector<std::string> key_columns;  // named in messages about values
     mismatch_policy on_mismatch = mismatch_policy::fail;
     std::int64_t init_time_us = 0;
@@ -91,7 +93,7 @@ struct flow_context {
 
 // One a plugin instance.
 struct lf_context {
-    std::shared_ptr<lakeflow::host::flow_context> flow;      // never null
+    std::shared_ptr<lakeflow::host::flow_context> flow;       // never null
     std::shared_ptr<lakeflow::host::cancel_token> cancelled;  // never null; a child of the run's
     std::uint32_t pace_share = 1000;                          // in 1/1000 of the source's rate
 };

@@ -1,5 +1,5 @@
-// host/base/error.h: what went wrong, for a person and for a program. Thrown inside the host as `failure`; nothing is thrown
-// over the C ABI. Any thread.
+// host/base/error.h: what went wrong, for a person and for a program. Thrown inside the host as `failure`; nothing is
+// thrown over the C ABI. Any thread.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// host/base/json.h: JSON text in the forms that the contract fixes. Plain text in and out, so that Boost.JSON stays in json.cpp
-// and in the files that need its values. Any thread.
+// host/base/json.h: JSON text in the forms that the contract fixes. Plain text in and out, so that Boost.JSON stays in
+// json.cpp and in the files that need its values. Any thread.
 #pragma once
 
 #include <cstddef>
@@ -22,8 +22,8 @@ std::string with_offset_member(std::string_view canonical, std::string_view memb
 // Names of the members of an offset, sorted.
 std::vector<std::string> offset_members(std::string_view canonical);
 
-// The elements of get_partitions' array, each canonical (sorted keys, one line). Throws partition.descriptor_invalid: not an
-// array, an element that is no object, or one over `limit` bytes.
+// The elements of get_partitions' array, each canonical (sorted keys, one line). Throws partition.descriptor_invalid:
+// not an array, an element that is no object, or one over `limit` bytes.
 std::vector<std::string> descriptors(std::string_view json, std::string_view what, std::size_t limit = 64 * 1024);
 
 // Any JSON text with sorted keys, no spaces, numbers as Boost.JSON reads them. Throws `code` if it is not JSON.

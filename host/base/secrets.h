@@ -10,8 +10,8 @@
 
 namespace lakeflow::host {
 
-// The secret values of one job. Each value is known in its plain, percent-encoded, JSON-escaped and base64 forms (at all
-// three alignments), so that a key in a query string or an Authorization header does not slip through.
+// The secret values of one job. Each value is known in its plain, percent-encoded, JSON-escaped and base64 forms (at
+// all three alignments), so that a key in a query string or an Authorization header does not slip through.
 class secrets {
   public:
     // Values shorter than 4 bytes are ignored: taking them out would garble every line.

@@ -13,8 +13,12 @@
 
 namespace lakeflow::host {
 
-inline lf_str to_abi(std::string_view s) noexcept { return {s.data() ? s.data() : "", s.size()}; }
-inline std::string_view view(lf_str s) noexcept { return s.data ? std::string_view(s.data, s.size) : std::string_view(); }
+inline lf_str to_abi(std::string_view s) noexcept {
+    return {s.data() ? s.data() : "", s.size()};
+}
+inline std::string_view view(lf_str s) noexcept {
+    return s.data ? std::string_view(s.data, s.size) : std::string_view();
+}
 
 // The whole of `text` as an integer, or nothing: no spaces, no '+', no overflow.
 std::optional<std::int64_t> parse_int(std::string_view text) noexcept;
