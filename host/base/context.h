@@ -66,6 +66,8 @@ struct http_options {
     std::vector<std::string> origins;  // other origins that a link may lead to
     std::int64_t max_body_bytes = 1ll << 30;
     std::string user_agent = "lakeflow-host";
+    std::int64_t backoff_us = 1'000'000;      // the first wait between tries; it doubles
+    std::int64_t limit_wait_us = 60'000'000;  // the first wait for a rate limit that names no time
 };
 
 enum class mismatch_policy { fail, null, quarantine };
