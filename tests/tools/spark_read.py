@@ -1,0 +1,70 @@
+#!/usr/bin/env python3
+"""Reads Delta tables with Apache Spark and prints, as JSON, what it saw in each (see table_summary.py) with Spark's own schema.
+
+    ${LAKEFLOW_CACHE}/python-spark/bin/python tests/tools/spark_read.py [--keys id] TABLE...
+
+conan/setup.sh --spark brings Spark and Delta's jars. One JVM reads all the tables, so name them all at once.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import sys
+import tempfile
+
+import table_summary
+
+
+def session(cache, scratch):
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ["TZ"] = "UTC"
+    # A name that cannot be resolved must not stop a driver that talks to nobody but itself.
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    from pyspark.sql import SparkSession
+
+    jars = sorted(str(jar) for jar in (cache / "spark-jars").glob("*.jar"))
+    if not jars:
+        sys.exit(f"no jars in {cache / 'spark-jars'}: run conan/setup.sh --spark")
+    return (
+        SparkSession.builder.master("local[2]")
+        .appName("lakeflow-read-back")
+        .config("spark.jars", ",".join(jars))
+        .config("spark.sql.extensions", "io.delta.sql.DeltaSparkSessionExtension")
+        .config("spark.sql.catalog.spark_catalog", "org.apache.spark.sql.delta.catalog.DeltaCatalog")
+        .config("spark.sql.session.timeZone", "UTC")
+        .config("spark.sql.shuffle.partitions", "1")
+        .config("spark.databricks.delta.snapshotPartitions", "1")
+        .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.sql.warehouse.dir", f"{scratch}/warehouse")
+        .config("spark.local.dir", scratch)
+        .config("spark.ui.enabled", "false")
+        .config("spark.driver.host", "127.0.0.1")
+        .config("spark.driver.bindAddress", "127.0.0.1")
+        .config("spark.driver.memory", "2g")
+        .config("spark.driver.extraJavaOptions", f"-Djava.io.tmpdir={scratch} -Dderby.system.home={scratch}")
+        .getOrCreate()
+    )
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--keys", default="", help="columns of the primary key, separated by commas")
+    parser.add_argument("tables", nargs="+")
+    arguments = parser.parse_args()
+    keys = table_summary.key_columns(arguments.keys)
+    cache = pathlib.Path(os.environ.get("LAKEFLOW_CACHE") or pathlib.Path.home() / ".cache" / "lakeflow")
+    with tempfile.TemporaryDirectory() as scratch:
+        spark = session(cache, scratch)
+        spark.sparkContext.setLogLevel("ERROR")
+        seen = {}
+        for table in arguments.tables:
+            frame = spark.read.format("delta").load(str(pathlib.Path(table).resolve()))
+            rows = (row.asDict(recursive=True) for row in frame.toLocalIterator())
+            seen[table] = table_summary.summary(rows, frame.columns, keys)
+            seen[table]["schema"] = dict(frame.dtypes)
+        spark.stop()
+    print(json.dumps(seen, indent=1, ensure_ascii=False))
+
+
+main()
