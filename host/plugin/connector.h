@@ -76,10 +76,13 @@ class plugin_reader {
 
   private:
     friend class plugin_connector;
-    plugin_reader(lf_reader* raw, std::shared_ptr<flow_context> flow, std::string what);
+    plugin_reader(lf_reader* raw, std::shared_ptr<flow_context> flow, std::shared_ptr<cancel_token> stop,
+                  std::string what);
 
     lf_reader* raw_;
     std::shared_ptr<flow_context> flow_;
+    std::shared_ptr<cancel_token> stop_;
+    std::uint64_t cancel_id_ = 0;
     std::string what_;  // "github/issues", for messages
     std::shared_ptr<const arrow_schema> schema_;
     bool ended_ = false;

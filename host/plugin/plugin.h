@@ -24,8 +24,8 @@ struct plugin {
     std::uint32_t abi_version = 0;
     std::string options_schema;  // {"connection": schema, "table": schema}, checked
 
-    const lf_connector_v1* connector = nullptr;    // never null
-    const lf_partition_v1* partition = nullptr;    // may be null, as those below
+    const lf_connector_v1* connector = nullptr;  // never null
+    const lf_partition_v1* partition = nullptr;  // may be null, as those below
     const lf_namespaces_v1* namespaces = nullptr;
     const lf_scan_v1* scan = nullptr;
     const lf_writer_v1* writer = nullptr;
