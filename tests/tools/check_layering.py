@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Arrows run one way: plugins -> sdk <- host, and inside host/ a floor includes only itself and the floors below it.
 
-    tests/tools/check_layering.py
+    tests/tools/check_layering.py [ROOT]
 
 The order of the floors is the one of host/CMakeLists.txt. Of the packages, the SDK and the plugins see none; the floors of
 lakeflow_core see neither TBB nor toml++, CLI11 or DuckDB, since a JVM module will link them too.
@@ -11,7 +11,7 @@ import pathlib
 import re
 import sys
 
-root = pathlib.Path(__file__).resolve().parents[2]
+root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parents[2]).resolve()
 core = ["base", "arrow", "rows", "http", "plugin", "scan", "laws"]
 engine_packages = re.compile(r"(tbb|oneapi/tbb|toml\+\+|toml|CLI)(/|\.h)|CLI11|duckdb")
 foreign_packages = re.compile(r"(boost|tbb|oneapi|toml\+\+|CLI|openssl)/|zlib\.h|libpq")
