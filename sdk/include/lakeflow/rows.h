@@ -10,6 +10,8 @@
  *                 {"value": v}                      a constant: text, integer, boolean or null
  *                 {"format": "epoch_s" | "epoch_ms" | "epoch_us" | "rfc3339" | "date"}   the unit of an instant
  *                 {"json": true}                    the value's JSON text, in a text column, also of a scalar
+ *                 {"scalar": "name"}                a struct, or a list of structs, in which a scalar may stand for a struct:
+ *                                                   it becomes the struct's member of that name, the others null
  *   "captures"  ["/meta/next", ...]    values of the document outside the rows, given by `capture`
  *   "watch"     ["updated_at"]         columns whose smallest, largest and last value `stats` gives, over all rows seen
  *   "keep"      [{"column": c, "op": "<" | "<=" | ">" | ">=" | "=" | "<>" | "is_null" | "is_not_null", "value": v}]   rows that fail one are
