@@ -16,10 +16,14 @@ LF_EXTERN_C_BEGIN
 /* One instance of a connector, opaque to the host. */
 typedef struct lf_connector lf_connector;
 
+struct lf_host; /* entry.h */
+
 typedef struct lf_create_args {
     uint32_t struct_size;
     uint32_t pace_share;  /* this process's share of the source's rate, in 1/1000: 1000 is all of it */
     lf_context* context;  /* hand it to services; valid until destroy has returned */
+    const struct lf_host* host; /* whose context it is: two copies of a host may live in one process, so ask this one for
+                                   services, not the one that called the entry function last */
     lf_str options;       /* JSON object: the connection's options, validated, with defaults and secrets filled in */
     lf_str run_id;        /* unique to the run; for request ids and logs */
     int64_t init_time_us; /* when the run began, microseconds since 1970 UTC: the clock that bounds it */

@@ -38,7 +38,9 @@ class rows_spec {
     // The JSON text of the value, in a text column.
     rows_spec& json_text(std::string_view column) { return column_rule(column, "json", true); }
     // A struct, or list of structs, in which a scalar may stand for a struct: it becomes the member of that name.
-    rows_spec& scalar(std::string_view column, std::string_view member) { return column_rule(column, "scalar", member); }
+    rows_spec& scalar(std::string_view column, std::string_view member) {
+        return column_rule(column, "scalar", member);
+    }
     // A value of the document outside the rows; decoder::capture gives it by its position.
     rows_spec& capture(std::string_view pointer) { return push("captures", pointer); }
     // A column whose smallest, largest and last value stats() gives.
