@@ -9,12 +9,16 @@
  * grow that way becomes a new interface id ("lakeflow.partition/2"). `lf_str` and the two Arrow structs are the only
  * exceptions: they are frozen for good.
  *
- * THREADS. Two words are used in every slot's comment.
+ * SLOTS. The comment of each slot says five things, in this order: what it does; required or optional; thread and state;
+ * who owns each pointer and until when ("-": there is none); what a failure means and leaves behind.
+ *
+ * THREADS. Two words are used for a connector's slots, and a third one for the objects of services.
  *   [control]  calls on one connector instance never overlap. The host may make each of them from another OS thread,
  *              with a happens-before edge between one call and the next. Calls on a reader or writer belong to the
  *              instance that opened it: they do not overlap with the instance's other calls either.
  *   [any]      may be called at any time from any thread, also during a [control] call. Must not block or take a lock
  *              that a [control] call holds while it waits.
+ *   [serial]   calls on one object (an exchange, a decoder) never overlap, each on any thread.
  * Different instances are independent: many live at once and are called in parallel.
  *
  * OWNERSHIP. Arguments are borrowed for the length of the call. Text goes out through a sink, which copies. Errors are
@@ -65,6 +69,17 @@ typedef struct lf_str {
     size_t size;
 } lf_str;
 
+/*
+ * A string literal as lf_str: LF_LITERAL in expressions, host->service(host, LF_LITERAL(LF_HTTP_ID)); LF_INIT in the
+ * initialisers of tables, {sizeof(lf_plugin), LF_ABI_VERSION, LF_INIT("github"), ...}.
+ */
+#define LF_INIT(text) {"" text, sizeof(text) - 1}
+#ifdef __cplusplus
+#define LF_LITERAL(text) (lf_str{"" text, sizeof(text) - 1})
+#else
+#define LF_LITERAL(text) ((lf_str){"" text, sizeof(text) - 1})
+#endif
+
 /* What a call says. A value that is not listed for a slot is a breach of contract ("plugin.bad_status"). */
 typedef int32_t lf_status;
 #define LF_OK 0    /* done */
@@ -98,14 +113,19 @@ typedef struct lf_error {
     char message[2048]; /* what went wrong, naming table, key and value; no secret */
 } lf_error;
 
-/*
- * Where a callee puts text. `write` copies; a text may come in several pieces; LF_ERROR means that the receiver does not
- * take more and that the callee should return LF_ERROR. [any], but never two calls at once on one sink.
- */
+/* Where a callee puts text. */
 typedef struct lf_sink {
     uint32_t struct_size;
     uint32_t reserved;
-    void* state;
+    void* state; /* the receiver's own */
+
+    /*
+     * Takes the next piece of a text; one text may come in several.
+     * Required.
+     * [serial], only during the call that the sink was passed to.
+     * The piece is copied.
+     * LF_ERROR: the receiver does not take more; the callee returns LF_ERROR too.
+     */
     lf_status (*write)(void* state, const char* data, size_t size);
 } lf_sink;
 

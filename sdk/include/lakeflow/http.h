@@ -60,7 +60,7 @@ typedef struct lf_http_v1 {
     /*
      * Waits for the head of the final answer: after redirects, retries and waits. *status is 2xx or one of accept_status.
      * Required.
-     * One thread at a time on one exchange.
+     * [serial].
      * -
      * LF_ERROR: "source.auth" (401, 403), "source.not_found" (404, 410), "source.rate_limited", "source.transient"
      * (retries used up, no connection), "source.protocol", "source.page_cycle" (redirects), cancelled; vendor_code has the
@@ -71,7 +71,7 @@ typedef struct lf_http_v1 {
     /*
      * Gives a header of the final answer by name, without regard to case; several of one name are joined by ", ".
      * Required.
-     * As head, after it.
+     * [serial], after head.
      * *out is valid until retry or close; absent if there is none.
      * LF_ERROR before head.
      */
@@ -80,7 +80,7 @@ typedef struct lf_http_v1 {
     /*
      * Gives the URL that the final answer came from, after redirects.
      * Required.
-     * As header.
+     * [serial], after head.
      * *out is valid until retry or close.
      * LF_ERROR before head.
      */
@@ -89,7 +89,7 @@ typedef struct lf_http_v1 {
     /*
      * Gives the next piece of the decoded body as it arrives.
      * Required.
-     * As head, after it.
+     * [serial], after head.
      * *data is valid until the next call on the exchange.
      * LF_OK: a piece, not empty. LF_END: the body is complete and its length or checksum was right. LF_ERROR: it broke off
      * ("source.transient"), does not inflate ("source.protocol") or is too long.
@@ -99,7 +99,7 @@ typedef struct lf_http_v1 {
     /*
      * Asks for the same again after a body that broke or made no sense, within the exchange's own attempts; head follows.
      * Required.
-     * As head.
+     * [serial].
      * What header gave is gone.
      * LF_ERROR: no attempt is left; `error` keeps `reason`'s text. reason: what was wrong with the body.
      */
@@ -108,7 +108,7 @@ typedef struct lf_http_v1 {
     /*
      * Ends an exchange in any state and frees it. A connection with an unread body is not used again.
      * Required.
-     * The last call.
+     * [serial]; the last call.
      * -
      * Cannot fail.
      */

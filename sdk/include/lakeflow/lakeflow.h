@@ -7,6 +7,7 @@
 #include "lakeflow/connector.h"
 #include "lakeflow/entry.h"
 #include "lakeflow/http.h"
+#include "lakeflow/layout.h"
 #include "lakeflow/namespaces.h"
 #include "lakeflow/partition.h"
 #include "lakeflow/reader.h"

@@ -49,7 +49,6 @@ typedef struct lf_rows_args {
     lf_str spec;                      /* absent: "{}" */
 } lf_rows_args;
 
-/* All slots but open: one thread at a time on one decoder. */
 typedef struct lf_rows_v1 {
     uint32_t struct_size;
     uint32_t reserved;
@@ -67,7 +66,7 @@ typedef struct lf_rows_v1 {
      * Reads the whole body of an exchange as one document. A body that breaks off, is not JSON or has a content type that
      * cannot be right is asked for again (http.h, retry): rows of a broken page never come out.
      * Required.
-     * After head has succeeded on the exchange.
+     * [serial], after head has succeeded on the exchange.
      * -
      * LF_ERROR: the attempts are used up, a value does not fit ("value.mismatch"), or cancelled; the document's rows are
      * gone.
@@ -77,7 +76,7 @@ typedef struct lf_rows_v1 {
     /*
      * Takes the next bytes of a document that the plugin fetched itself.
      * Required.
-     * -
+     * [serial].
      * The bytes are borrowed for the call.
      * LF_ERROR: as decode; abandon or close follows.
      */
@@ -86,7 +85,7 @@ typedef struct lf_rows_v1 {
     /*
      * Ends a document that was fed: its rows become available.
      * Required.
-     * -
+     * [serial].
      * -
      * LF_ERROR: the document was cut; its rows are gone.
      */
@@ -95,7 +94,7 @@ typedef struct lf_rows_v1 {
     /*
      * Drops the document that is being fed, and its rows.
      * Required.
-     * -
+     * [serial].
      * -
      * Cannot fail.
      */
@@ -104,7 +103,7 @@ typedef struct lf_rows_v1 {
     /*
      * Moves the rows of all finished documents out as one batch.
      * Required.
-     * -
+     * [serial].
      * *out is the caller's.
      * LF_END if there are none; *out untouched.
      */
@@ -113,7 +112,7 @@ typedef struct lf_rows_v1 {
     /*
      * Writes the JSON text of a captured value of the last document; nothing if the document does not have it.
      * Required.
-     * After decode or finish.
+     * [serial], after decode or finish.
      * The text is copied by the sink.
      * LF_ERROR: no such index.
      */
@@ -124,7 +123,7 @@ typedef struct lf_rows_v1 {
      * take would give now, "pending_bytes": their size, "min": {"updated_at": v}, "max": {..}, "last": {..}, "nulls": {..}}; instants in RFC 3339
      * UTC with as many digits as needed, integers and text as JSON.
      * Required.
-     * After decode or finish.
+     * [serial], after decode or finish.
      * The text is copied by the sink.
      * Cannot fail but by the sink.
      */
@@ -133,7 +132,7 @@ typedef struct lf_rows_v1 {
     /*
      * Frees a decoder in any state.
      * Required.
-     * The last call.
+     * [serial]; the last call.
      * Batches that were taken stay valid.
      * Cannot fail.
      */
