@@ -64,6 +64,7 @@ class json {
     kind type() const { return static_cast<kind>(data_.index()); }
     bool is_null() const { return type() == kind::null; }
     bool is_text() const { return type() == kind::text; }
+    bool is_number() const { return type() == kind::integer || type() == kind::number; }
     bool is_integer() const { return type() == kind::integer; }
     bool is_object() const { return type() == kind::object; }
     bool is_array() const { return type() == kind::array; }

@@ -1,6 +1,6 @@
 // lakeflow/cpp/schema.hpp: the columns of a table, and their way to and from ArrowSchema (the closed profile of arrow.h).
 //   schema::ddl("id BIGINT NOT NULL, user STRUCT<login: STRING, id: BIGINT>, labels ARRAY<STRING>, at TIMESTAMP")
-//   schema().add("id", type::int64(), required).add("at", type::timestamp())
+//   schema().add("id", type::int64(), not_null).add("at", type::timestamp())
 // Values; a schema may be used by many threads if none changes it.
 #pragma once
 
@@ -87,7 +87,7 @@ class type {
 };
 
 // For schema::add: a column that is never null.
-inline constexpr bool required = false;
+inline constexpr bool not_null = false;
 
 struct field {
     std::string name;
