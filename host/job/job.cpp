@@ -1,0 +1,347 @@
+// host/job/job.cpp: see job.h.
+#include "host/job/job.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <set>
+
+#include "host/base/error.h"
+#include "host/base/text.h"
+#include "host/job/keys.h"
+#include "host/job/toml.h"
+
+namespace lakeflow::host {
+namespace {
+
+namespace fs = std::filesystem;
+namespace json = boost::json;
+
+constexpr bool later = false;  // a key whose feature is not built yet
+
+const std::vector<key> top_keys{{"job", key_type::table},
+                                {"connection", key_type::table},
+                                {"destination", key_type::table},
+                                {"tables", key_type::any}};
+
+const std::vector<key> job_keys{{"name"},    {"plugin"},
+                                {"trigger"}, {"interval", key_type::duration},
+                                {"state"},   {"parallelism", key_type::integer},
+                                {"duckdb"},  {"memory", key_type::size}};
+
+// The host's own keys of [connection] (contract 31); all others are the plugin's.
+const std::vector<key> connection_keys{
+    {"retry", key_type::table}, {"timeout", key_type::any}, {"ca_file"}, {"proxy"}, {"origins", key_type::texts}};
+
+const std::vector<key> destination_keys{{"type"},
+                                        {"path"},
+                                        {"schema"},
+                                        {"dsn", key_type::text},
+                                        {"plugin", key_type::text},
+                                        {"connection", key_type::table},
+                                        {"resource", key_type::text},
+                                        {"max_file_rows", key_type::integer},
+                                        {"max_file_bytes", key_type::size},
+                                        {"temp_directory"},
+                                        {"optimize", key_type::any, later}};
+
+const std::vector<key> table_keys{{"source"},
+                                  {"destination"},
+                                  {"name"},
+                                  {"mode"},
+                                  {"primary_keys", key_type::texts},
+                                  {"sequence_by"},
+                                  {"columns", key_type::texts},
+                                  {"limits", key_type::table},
+                                  {"options", key_type::table},
+                                  {"on_mismatch"},
+                                  {"where", key_type::text, later},
+                                  {"schema", key_type::text, later},
+                                  {"read_schema", key_type::text, later},
+                                  {"max_mismatches", key_type::integer, later},
+                                  {"allow_empty", key_type::boolean, later},
+                                  {"max_delete_ratio", key_type::number, later},
+                                  {"on_status", key_type::table, later},
+                                  {"track", key_type::texts, later}};
+
+std::string absolute(const std::string& directory, const std::string& path) {
+    return (fs::path(path).is_absolute() ? fs::path(path) : fs::path(directory) / path).lexically_normal().string();
+}
+
+// { env = ".." } and { file = ".." } are replaced by what they name.
+class references {
+  public:
+    references(const document& doc, std::string directory) : doc_(doc), directory_(std::move(directory)) {}
+
+    json::value resolve(const json::value& value, const std::string& path) const {
+        const auto* object = value.if_object();
+        if (object && object->size() == 1) {
+            const auto& [name, what] = *object->begin();
+            if (what.is_string() && name == "env") return from_env(std::string(what.get_string()), path);
+            if (what.is_string() && name == "file") return from_file(std::string(what.get_string()), path);
+        }
+        if (object) {
+            json::object out;
+            for (const auto& member : *object)
+                out[member.key()] = resolve(member.value(), path + "." + std::string(member.key()));
+            return out;
+        }
+        if (const auto* array = value.if_array()) {
+            json::array out;
+            for (const auto& element : *array) out.push_back(resolve(element, path));
+            return out;
+        }
+        return value;
+    }
+
+  private:
+    json::value from_env(const std::string& name, const std::string& path) const {
+        const char* value = std::getenv(name.c_str());
+        if (value && *value) return json::string(value);
+        throw failure("config.missing_env",
+                      doc_.place(path) + ": \"" + path + "\" is taken from the environment variable " + name +
+                          ", which is not set",
+                      "Set " + name + " before the run.");
+    }
+
+    json::value from_file(const std::string& name, const std::string& path) const {
+        const std::string file = absolute(directory_, name);
+        std::ifstream in(file, std::ios::binary);
+        const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+        const std::string_view value = trim(text);
+        if (in.is_open() && !in.bad() && !value.empty()) return json::string(value.data(), value.size());
+        throw failure("config.missing_file",
+                      doc_.place(path) + ": \"" + path + "\" is taken from the file " + file + ", which " +
+                          (in.is_open() ? "is empty" : "cannot be read"),
+                      "Check the file and its permissions.");
+    }
+
+    const document& doc_;
+    std::string directory_;
+};
+
+land_mode parse_mode(const checked_table& table, const std::string& text) {
+    if (text == "append") return land_mode::append;
+    if (text == "scd1") return land_mode::scd1;
+    if (text == "snapshot") return land_mode::snapshot;
+    if (text == "scd2") return land_mode::scd2;
+    table.refuse("mode", "is \"" + text + "\"; it must be append, scd1, scd2 or snapshot");
+}
+
+void read_job_block(const document& doc, const json::object& block, job& j) {
+    const checked_table t(doc, block, "job", "[job]", job_keys);
+    j.name = t.required_text("name", "The name is the job's identity: its state and its positions hang on it.");
+    if (j.name.find_first_of("/\\\n") != std::string::npos || j.name == "." || j.name == "..")
+        t.refuse("name", "must not hold '/', '\\' or a line break");
+    j.plugin = t.text("plugin");
+    if (const auto trigger = t.text("trigger")) {
+        if (*trigger == "once")
+            j.trigger = trigger_kind::once;
+        else if (*trigger == "available_now")
+            j.trigger = trigger_kind::available_now;
+        else if (*trigger == "continuous")
+            j.trigger = trigger_kind::continuous;
+        else
+            t.refuse("trigger", "is \"" + *trigger + "\"; it must be once, available_now or continuous");
+    }
+    if (const auto interval = t.duration_us("interval")) {
+        if (j.trigger != trigger_kind::continuous) t.refuse("interval", "is given without trigger = \"continuous\"");
+        j.interval_us = *interval;
+    }
+    j.state = absolute(j.directory, t.text("state").value_or("state"));
+    j.parallelism = static_cast<int>(t.integer_in("parallelism", 1, 256).value_or(8));
+    if (const auto library = t.text("duckdb")) j.destination.duckdb_library = absolute(j.directory, *library);
+    if (const auto memory = t.size("memory")) {
+        if (*memory < (64u << 20)) t.refuse("memory", "is below 64MiB");
+        j.memory_bytes = *memory;
+    }
+}
+
+void read_timeouts(const document& doc, const checked_table& t, http_options& http) {
+    const json::value* value = t.find("timeout");
+    if (!value) return;
+    if (value->is_string()) {
+        const auto us = parse_duration_us(std::string_view(value->get_string()));
+        if (!us || *us == 0) t.refuse("timeout", "is not a duration such as \"30s\"");
+        http.connect_timeout_us = http.first_byte_timeout_us = http.idle_timeout_us = *us;
+        return;
+    }
+    if (!value->is_object())
+        t.refuse("timeout", "must be a duration such as \"30s\", or { connect, first_byte, idle }");
+    const checked_table parts(
+        doc, value->get_object(), "connection.timeout", "[connection] timeout",
+        {{"connect", key_type::duration}, {"first_byte", key_type::duration}, {"idle", key_type::duration}});
+    http.connect_timeout_us = parts.duration_us("connect").value_or(http.connect_timeout_us);
+    http.first_byte_timeout_us = parts.duration_us("first_byte").value_or(http.first_byte_timeout_us);
+    http.idle_timeout_us = parts.duration_us("idle").value_or(http.idle_timeout_us);
+}
+
+void read_connection(const document& doc, const json::object& block, job& j) {
+    const json::object resolved = references(doc, j.directory).resolve(block, "connection").as_object();
+    const checked_table t(doc, resolved, "connection", "[connection]", connection_keys, true);
+    if (const json::value* retry = t.find("retry")) {
+        const checked_table r(doc, retry->get_object(), "connection.retry", "[connection] retry",
+                              {{"attempts", key_type::integer}, {"max_wait", key_type::duration}});
+        j.http.attempts = static_cast<int>(r.integer_in("attempts", 1, 100).value_or(j.http.attempts));
+        j.http.max_wait_us = r.duration_us("max_wait").value_or(j.http.max_wait_us);
+    }
+    read_timeouts(doc, t, j.http);
+    if (const auto file = t.text("ca_file")) j.http.ca_file = absolute(j.directory, *file);
+    j.http.proxy = t.text("proxy").value_or("");
+    j.http.origins = t.texts("origins").value_or(std::vector<std::string>{});
+    j.connection = json::serialize(t.rest());
+}
+
+void read_destination(const document& doc, const json::object& block, job& j) {
+    const json::object resolved = references(doc, j.directory).resolve(block, "destination").as_object();
+    const checked_table t(doc, resolved, "destination", "[destination]", destination_keys);
+    destination_options& d = j.destination;
+    d.type = t.required_text("type", "One of delta, duckdb, jsonl.");
+    const std::vector<std::string> types{"delta", "duckdb", "jsonl", "postgres", "connector"};
+    if (std::find(types.begin(), types.end(), d.type) == types.end()) {
+        const auto near = nearest(d.type, types);
+        t.refuse("type", "is \"" + d.type + "\"",
+                 near ? "Did you mean \"" + *near + "\"?" : "It must be delta, duckdb, postgres, jsonl or connector.");
+    }
+    if (d.type == "postgres" || d.type == "connector") t.not_supported("type", "\"" + d.type + "\"");
+    for (const char* foreign : {"dsn", "plugin", "connection", "resource"}) {
+        if (t.has(foreign)) t.refuse(foreign, "has no meaning for a destination of type " + d.type);
+    }
+    if (t.has("schema") && d.type != "duckdb") t.refuse("schema", "has no meaning for a destination of type " + d.type);
+    d.path = t.required_text(
+        "path", d.type == "duckdb" ? "The file, for example \"lake.duckdb\"." : "The folder, for example \"lake\".");
+    if (!(d.type == "jsonl" && d.path == "-")) d.path = absolute(j.directory, d.path);
+    d.schema = t.text("schema").value_or("");
+    if (const auto rows = t.integer_in("max_file_rows", 1, 1ll << 32)) d.max_file_rows = *rows;
+    if (const auto bytes = t.size("max_file_bytes")) {
+        if (*bytes < (64u << 10)) t.refuse("max_file_bytes", "is below 64KiB");
+        d.max_file_bytes = static_cast<std::int64_t>(*bytes);
+    }
+    if (const auto temp = t.text("temp_directory")) d.temp_directory = absolute(j.directory, *temp);
+    if (j.memory_bytes != 0) d.memory_bytes = j.memory_bytes;
+}
+
+std::string read_limits(const document& doc, const json::object& limits, const std::string& path,
+                        const std::string& title) {
+    const checked_table t(doc, limits, path, title,
+                          {{"max_rows", key_type::integer},
+                           {"max_bytes", key_type::size},
+                           {"min_rows", key_type::integer},
+                           {"max_delay", key_type::duration}});
+    json::object out;
+    if (const auto rows = t.integer_in("max_rows", 1, 1ll << 60)) out["max_rows"] = *rows;
+    if (const auto bytes = t.size("max_bytes")) {
+        if (*bytes == 0) t.refuse("max_bytes", "is 0");
+        out["max_bytes"] = static_cast<std::int64_t>(*bytes);
+    }
+    const auto min_rows = t.integer_in("min_rows", 1, 1ll << 60);
+    if (min_rows) out["min_rows"] = *min_rows;
+    if (const auto delay = t.duration_us("max_delay")) out["max_delay_ms"] = *delay / 1000;
+    if (min_rows.has_value() != t.has("max_delay"))
+        t.refuse(min_rows ? "min_rows" : "max_delay", "needs the other: min_rows and max_delay go together");
+    return json::serialize(out);
+}
+
+job_table read_table_entry(const document& doc, const json::object& entry, std::size_t index, const job& j) {
+    const std::string path = "tables[" + std::to_string(index) + "]";
+    const auto* source = entry.if_contains("source");
+    const std::string title =
+        "[[tables]] " + (source && source->is_string() ? std::string(source->get_string()) : std::to_string(index + 1));
+    const json::object resolved = references(doc, j.directory).resolve(entry, path).as_object();
+    const checked_table t(doc, resolved, path, title, table_keys);
+    job_table out;
+    out.place = doc.place(path + ".source");
+    out.source = t.required_text("source", "The name of a table of the plugin; `lakeflow-host tables` lists them.");
+    // Contract 40: a source with dots lands under its last part.
+    out.destination = t.text("destination").value_or(out.source.substr(out.source.rfind('.') + 1));
+    if (out.destination.empty()) t.refuse("destination", "is empty");
+    out.name = t.text("name").value_or(out.destination);
+    if (out.name.empty() || out.name.find('\n') != std::string::npos)
+        t.refuse("name", "is empty or holds a line break");
+    if (const auto mode = t.text("mode")) {
+        out.mode = parse_mode(t, *mode);
+        if (*out.mode == land_mode::scd2) t.not_supported("mode", "\"scd2\"");
+    }
+    out.primary_keys = t.texts("primary_keys");
+    if (out.primary_keys && out.primary_keys->empty() && out.mode != land_mode::append)
+        t.refuse("primary_keys", "is an empty list");
+    out.sequence_by = t.text("sequence_by");
+    out.columns = t.texts("columns").value_or(std::vector<std::string>{});
+    if (t.has("columns") && out.columns.empty())
+        t.refuse("columns", "is an empty list", "Leave it out to land all columns.");
+    if (const auto policy = t.text("on_mismatch")) {
+        if (*policy == "null" || *policy == "quarantine") t.not_supported("on_mismatch", "\"" + *policy + "\"");
+        if (*policy != "fail") t.refuse("on_mismatch", "is \"" + *policy + "\"; it must be fail, null or quarantine");
+    }
+    if (const json::value* limits = t.find("limits"))
+        out.limits = read_limits(doc, limits->get_object(), path + ".limits", title + " limits");
+    if (const json::value* options = t.find("options")) out.options = json::serialize(*options);
+    return out;
+}
+
+void read_tables(const document& doc, const json::value& tables, job& j) {
+    const bool entries = tables.is_array() && std::all_of(tables.get_array().begin(), tables.get_array().end(),
+                                                          [](const json::value& v) { return v.is_object(); });
+    if (!entries || tables.get_array().empty()) {
+        throw failure("config.invalid_value",
+                      doc.place("tables") + ": \"tables\" must be one or more [[tables]] entries",
+                      "Write [[tables]] and below it source = \"...\".");
+    }
+    std::set<std::string> names;
+    for (const auto& entry : tables.get_array()) {
+        j.tables.push_back(read_table_entry(doc, entry.get_object(), j.tables.size(), j));
+        const job_table& t = j.tables.back();
+        if (!names.insert(t.name).second) {
+            throw failure("config.duplicate_flow",
+                          t.place + ": two [[tables]] entries have the name \"" + t.name + "\"",
+                          "Give one of them a name of its own: name = \"...\"; its position hangs on it.");
+        }
+    }
+}
+
+}  // namespace
+
+job load_job(const std::string& path, const std::vector<std::string>& sets) {
+    document doc = read_document(path);
+    for (const auto& assignment : sets) set_value(doc, assignment);
+    const checked_table top(doc, doc.root, "", "the job file", top_keys);
+    job j;
+    j.file = path;
+    j.directory = fs::absolute(path).parent_path().string();
+    for (const char* block : {"job", "destination", "tables"}) {
+        if (!top.has(block)) {
+            const std::string shown = block == std::string("tables") ? "[[tables]]" : "[" + std::string(block) + "]";
+            throw failure("config.missing_key", path + ": the job has no " + shown + " block",
+                          "See the README for a whole job file.");
+        }
+    }
+    read_job_block(doc, top.find("job")->get_object(), j);
+    if (const json::value* connection = top.find("connection")) read_connection(doc, connection->get_object(), j);
+    read_destination(doc, top.find("destination")->get_object(), j);
+    read_tables(doc, *top.find("tables"), j);
+    return j;
+}
+
+std::string choose_plugin(const std::optional<std::string>& in_job, const std::vector<std::string>& on_command_line) {
+    const auto stem = [](const std::string& name) { return fs::path(name).stem().string(); };
+    if (!in_job && on_command_line.empty()) {
+        throw failure("config.no_plugin", "no plugin to read from is named",
+                      "Give --plugin NAME, or plugin = \"NAME\" under [job]; `lakeflow-host plugins` lists them.");
+    }
+    const std::string wanted = in_job ? *in_job : on_command_line.front();
+    std::string chosen = wanted;
+    for (const auto& named : on_command_line) {
+        if (stem(named) == stem(wanted)) {
+            chosen = named;  // the command line may say where the job's plugin lies
+        } else {
+            throw failure("config.plugin_conflict",
+                          "the job reads from plugin \"" + wanted + "\", and --plugin " + named + " names another",
+                          "A job reads from one plugin; split it into two jobs.");
+        }
+    }
+    return chosen;
+}
+
+}  // namespace lakeflow::host

@@ -1,0 +1,61 @@
+// host/job/job.h: job.toml -> a validated job. Every key of the product is known here; one whose feature is not built yet is refused by
+// name, never ignored. Any thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "host/base/context.h"
+#include "host/base/secrets.h"
+#include "host/land/destination.h"
+#include "host/stream/plan.h"
+
+namespace lakeflow::host {
+
+struct job_table {
+    std::string source;
+    std::string destination;
+    std::string name;
+    std::optional<land_mode> mode;
+    std::optional<std::vector<std::string>> primary_keys;
+    std::optional<std::string> sequence_by;
+    std::vector<std::string> columns;
+    std::string limits;          // JSON as in lf_latest_args; empty: not stated
+    std::string options = "{}";  // JSON, not yet checked against the plugin
+    std::string place;           // "job.toml, line 12", for messages
+};
+
+struct job {
+    std::string file;
+    std::string directory;  // relative paths start here
+    std::string name;
+    std::optional<std::string> plugin;
+    trigger_kind trigger = trigger_kind::available_now;
+    std::int64_t interval_us = 30'000'000;
+    std::string state;  // absolute
+    int parallelism = 8;
+    std::size_t memory_bytes = 0;  // 0: the default
+
+    std::string connection = "{}";  // JSON without the host's own keys; secrets are filled in
+    http_options http;
+    destination_options destination;
+    std::vector<job_table> tables;
+
+    std::shared_ptr<secrets> redactor = std::make_shared<secrets>();
+};
+
+// Reads and checks a job file. `sets` are --set's assignments, applied in order. Throws config.*, naming file, line and key.
+job load_job(const std::string& path, const std::vector<std::string>& sets);
+
+// Checks the options against the plugin's schema, registers its secrets, and makes the engine's plan; without destination, log and
+// stop. `only`: names of the flows to run, empty for all; an unknown one is config.unknown_flow.
+run_plan make_plan(const job& j, std::shared_ptr<const plugin> p, const std::vector<std::string>& only);
+
+// Which plugin a job reads from: [job] plugin, else the first --plugin; any other of the list must be the destination's. Throws
+// config.no_plugin or config.plugin_conflict. The result is a name or path for load_plugin.
+std::string choose_plugin(const std::optional<std::string>& in_job, const std::vector<std::string>& on_command_line);
+
+}  // namespace lakeflow::host

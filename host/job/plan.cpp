@@ -1,0 +1,58 @@
+// host/job/plan.cpp: a job and its plugin become the engine's plan: options are checked against the plugin's schema.
+#include <algorithm>
+#include <chrono>
+
+#include "host/base/error.h"
+#include "host/base/text.h"
+#include "host/job/job.h"
+#include "host/plugin/options.h"
+
+namespace lakeflow::host {
+
+run_plan make_plan(const job& j, std::shared_ptr<const plugin> p, const std::vector<std::string>& only) {
+    std::vector<std::string> names;
+    for (const auto& table : j.tables) names.push_back(table.name);
+    for (const auto& name : only) {
+        if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+        const auto near = nearest(name, names);
+        std::string all;
+        for (const auto& n : names) all += (all.empty() ? "" : ", ") + n;
+        throw failure("config.unknown_flow", "the job has no flow \"" + name + "\"",
+                      near ? "Did you mean \"" + *near + "\"?" : "Its flows are: " + all + ".");
+    }
+
+    const auto checked = [&](std::string_view half, const std::string& given, const std::string& where) {
+        const checked_options options = check_options(p->options_schema, half, given, where);
+        for (const auto& secret : options.secrets) j.redactor->add(secret);
+        return options.json;
+    };
+    run_plan plan;
+    plan.job = j.name;
+    plan.run_id = random_id();
+    plan.init_time_us = system_clock().now_us();
+    plan.trigger = j.trigger;
+    plan.interval = std::chrono::milliseconds(j.interval_us / 1000);
+    plan.parallelism = j.parallelism;
+    plan.connection = checked("connection", j.connection, j.file + ": [connection]");
+    plan.http = j.http;
+    for (const auto& table : j.tables) {
+        if (!only.empty() && std::find(only.begin(), only.end(), table.name) == only.end()) continue;
+        table_plan t;
+        t.flow = table.name;
+        t.source = table.source;
+        t.destination = table.destination;
+        t.options = checked("table", table.options, table.place + ": [[tables]] " + table.source + " options");
+        t.mode = table.mode;
+        t.primary_keys = table.primary_keys;
+        t.sequence_by = table.sequence_by;
+        t.columns = table.columns;
+        t.limits = table.limits;
+        plan.tables.push_back(std::move(t));
+    }
+    plan.plugin = std::move(p);
+    plan.state_directory = j.state;
+    plan.redactor = j.redactor;
+    return plan;
+}
+
+}  // namespace lakeflow::host
