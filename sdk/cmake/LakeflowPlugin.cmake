@@ -2,13 +2,12 @@
 # The same call serves plugins of this tree and of a vendor's own (find_package(lakeflow-sdk)).
 include_guard(GLOBAL)
 
-set(LAKEFLOW_PLUGIN_MAP ${CMAKE_CURRENT_LIST_DIR}/plugin.map)
-
 function(lakeflow_add_plugin name)
   cmake_parse_arguments(P "" "" "SOURCES" ${ARGN})
   if(NOT P_SOURCES OR P_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "lakeflow_add_plugin(<name> SOURCES file...): '${ARGN}'")
   endif()
+  set(map ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/plugin.map)
   # The target has a prefix of its own, so that a plugin may be called like a library of the tree.
   set(target plugin_${name})
   add_library(${target} MODULE ${P_SOURCES})
@@ -24,6 +23,9 @@ function(lakeflow_add_plugin name)
     PROPERTIES OUTPUT_NAME ${name}
                PREFIX ""
                SUFFIX ".so"
+               C_STANDARD 11
+               CXX_STANDARD 20
+               CXX_STANDARD_REQUIRED ON
                C_VISIBILITY_PRESET hidden
                CXX_VISIBILITY_PRESET hidden
                VISIBILITY_INLINES_HIDDEN ON
@@ -31,8 +33,8 @@ function(lakeflow_add_plugin name)
                SKIP_BUILD_RPATH ON
                SKIP_INSTALL_RPATH ON
                LIBRARY_OUTPUT_DIRECTORY ${CMAKE_LIBRARY_OUTPUT_DIRECTORY}
-               LINK_DEPENDS ${LAKEFLOW_PLUGIN_MAP})
-  target_link_options(${target} PRIVATE "LINKER:--version-script=${LAKEFLOW_PLUGIN_MAP}")
+               LINK_DEPENDS ${map})
+  target_link_options(${target} PRIVATE "LINKER:--version-script=${map}")
   # A sanitizer's runtime comes with the executable: its symbols are undefined in a library, by design.
   if(NOT LAKEFLOW_SANITIZE OR LAKEFLOW_SANITIZE STREQUAL "none")
     target_link_options(${target} PRIVATE LINKER:-z,defs)
