@@ -22,16 +22,16 @@ namespace lakeflow::host {
 
 // What to ask for. Texts are copied by start.
 struct http_request {
-    std::uint32_t flags = 0;    // LF_HTTP_IDEMPOTENT, LF_HTTP_NO_RETRY, LF_HTTP_NO_REDIRECT
+    std::uint32_t flags = 0;  // LF_HTTP_IDEMPOTENT, LF_HTTP_NO_RETRY, LF_HTTP_NO_REDIRECT
     std::string method = "GET";
-    std::string url;            // absolute, http or https
-    std::string origin;         // the service's own address; empty: url's own
+    std::string url;     // absolute, http or https
+    std::string origin;  // the service's own address; empty: url's own
     std::vector<std::pair<std::string, std::string>> headers;
-    std::string auth;           // JSON of contract 30; empty: none
+    std::string auth;  // JSON of contract 30; empty: none
     std::string body;
-    bool has_body = false;      // tells an empty body from none
+    bool has_body = false;  // tells an empty body from none
     std::string content_type;
-    std::vector<int> accept_status;  // answers, not errors, beside 2xx
+    std::vector<int> accept_status;   // answers, not errors, beside 2xx
     std::int64_t max_body_bytes = 0;  // decoded; 0: the host's limit
 };
 
