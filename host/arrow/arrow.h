@@ -82,8 +82,25 @@ struct record_batch {
 
 // The types of the profile (lakeflow/arrow.h).
 enum class type_id {
-    null_, boolean, int8, int16, int32, int64, float32, float64, decimal128,
-    utf8, large_utf8, binary, large_binary, date32, timestamp_utc, timestamp_local, list, struct_, map,
+    null_,
+    boolean,
+    int8,
+    int16,
+    int32,
+    int64,
+    float32,
+    float64,
+    decimal128,
+    utf8,
+    large_utf8,
+    binary,
+    large_binary,
+    date32,
+    timestamp_utc,
+    timestamp_local,
+    list,
+    struct_,
+    map,
 };
 
 struct column_type {
@@ -129,6 +146,8 @@ arrow_array filter_rows(const ArrowSchema& schema, const ArrowArray& array, cons
 
 // A value as text for messages and keys; "null" for a null. The array was checked.
 std::string value_text(const ArrowSchema& column, const ArrowArray& array, std::int64_t row);
+// A value as JSON: integers and decimals with all their digits, instants as RFC 3339, binary as base64, NaN and infinities as text.
+std::string value_json(const ArrowSchema& column, const ArrowArray& array, std::int64_t row);
 
 // A schema built from Spark DDL: "id BIGINT NOT NULL, name STRING, tags ARRAY<STRING>, user STRUCT<login: STRING>". Types: BOOLEAN
 // TINYINT SMALLINT INT BIGINT FLOAT DOUBLE DECIMAL(p,s) STRING BINARY DATE TIMESTAMP TIMESTAMP_NTZ ARRAY MAP STRUCT. Names may be
