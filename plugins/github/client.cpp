@@ -68,7 +68,8 @@ int client::head(exchange& answer) const {
 failure client::explain(const failure& original) const {
     std::string subject = settings_.subject(table_);
     auto say = [&](retry how, std::string_view what, std::string hint, std::string_view code) {
-        failure out(how, subject + ": " + std::string(what) + ": " + original.message(), std::move(hint), std::string(code));
+        failure out(how, subject + ": " + std::string(what) + ": " + original.message(), std::move(hint),
+                    std::string(code));
         return out.with_vendor_code(original.vendor_code());
     };
     std::string where = table_.of == scope::repository ? settings_.owner + "/" + settings_.repo

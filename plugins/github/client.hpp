@@ -75,5 +75,4 @@ class client {
     std::string base_url_, token_, api_version_;
 };
 
-
 }  // namespace lakeflow::github

@@ -12,9 +12,7 @@
 namespace lakeflow::github {
 namespace {
 
-schema links_of_commits() {
-    return schema::ddl("sha STRING NOT NULL, parents ARRAY<STRUCT<sha: STRING>>");
-}
+schema links_of_commits() { return schema::ddl("sha STRING NOT NULL, parents ARRAY<STRUCT<sha: STRING>>"); }
 
 // The commits of a new head that an old one does not reach, page by page. Where the listing cannot tell in time, commits that
 // have landed before come again: the host drops them by their key.

@@ -83,8 +83,8 @@ void page_reader::read_page() {
 
 std::string page_reader::refused(const page& here) {
     throw failure(retry::permanent,
-                  source_->chosen().subject(source_->what()) + ": GitHub refuses a page and offers no way past it (422): " +
-                      here.url,
+                  source_->chosen().subject(source_->what()) +
+                      ": GitHub refuses a page and offers no way past it (422): " + here.url,
                   "report it: the listing's links were followed as they came", "source.incomplete");
 }
 

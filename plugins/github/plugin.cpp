@@ -44,7 +44,9 @@ class plugin final : public connector, public partitioned_stream {
         return out;
     }
 
-    bool is_partitioned(std::string_view name, const json&) override { return find_table(name).how != family::snapshot; }
+    bool is_partitioned(std::string_view name, const json&) override {
+        return find_table(name).how != family::snapshot;
+    }
 
     // What max_records_per_batch and window mean to a job without limits of its own. A window alone is a limit of no rows: with
     // none at all the host would ask for everything at once, as it does for the trigger `once`.
@@ -59,7 +61,9 @@ class plugin final : public connector, public partitioned_stream {
 
     latest latest_offset(const latest_args& args) override { return open(args.table, args.options)->latest(args); }
 
-    std::vector<json> get_partitions(const plan_args& args) override { return open(args.table, args.options)->plan(args); }
+    std::vector<json> get_partitions(const plan_args& args) override {
+        return open(args.table, args.options)->plan(args);
+    }
 
     std::unique_ptr<reader> read_partition(const read_args& args) override {
         return open(args.table, args.options)->read(args);

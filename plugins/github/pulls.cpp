@@ -90,8 +90,8 @@ class reviews_reader final : public reader {
 
     // Listed a moment ago, and not there now: the repository's own row of it will not come again either.
     void gone(std::int64_t number) const {
-        source_->host().log.warn(source_->chosen().subject(source_->what()) + ": pull request " + std::to_string(number) +
-                                 " has been removed; its reviews are skipped");
+        source_->host().log.warn(source_->chosen().subject(source_->what()) + ": pull request " +
+                                 std::to_string(number) + " has been removed; its reviews are skipped");
         source_->host().metrics.add("items_skipped", 1);
     }
 
@@ -114,7 +114,9 @@ class number_pages final : public page_reader {
           first_(first),
           last_(last) {}
     number_pages(std::shared_ptr<const client> source, std::string listing, const time_range& range)
-        : page_reader(std::move(source), pull_columns(), kept(range), listing), listing_(std::move(listing)), range_(range) {}
+        : page_reader(std::move(source), pull_columns(), kept(range), listing),
+          listing_(std::move(listing)),
+          range_(range) {}
 
   private:
     static rows_spec kept(const time_range& range) {
@@ -162,7 +164,8 @@ std::unique_ptr<reader> pulls_feed::read(const read_args& args) {
     if (const std::string& state = source().chosen().state; state != "all") spec.keep("state", "=", state);
     std::int64_t per_page = source().chosen().per_page;
     if (part.boolean("touched")) {
-        return std::make_unique<newest_reader>(shared(), std::move(spec), listing(part, "updated", "desc", per_page), whole);
+        return std::make_unique<newest_reader>(shared(), std::move(spec), listing(part, "updated", "desc", per_page),
+                                               whole);
     }
     std::string by_creation = listing(part, "created", "asc", per_page);
     if (const json* pages = part.find("pages")) return read_chunk(shared(), std::move(spec), by_creation, *pages);

@@ -35,11 +35,13 @@ settings settings::from(const json& options) {
     }
     if (std::string text = options.text("start_date"); !text.empty()) {
         out.start_date_us = parse_instant(text);
-        if (!out.start_date_us) throw wrong("start_date", text, "a date or an instant: 2024-01-31 or 2024-01-31T12:00:00Z");
+        if (!out.start_date_us)
+            throw wrong("start_date", text, "a date or an instant: 2024-01-31 or 2024-01-31T12:00:00Z");
     }
     out.lookback_us = duration(options, "lookback").value_or(0);
     out.window_us = duration(options, "window");
-    if (out.window_us && *out.window_us < second_us) throw wrong("window", options.text("window"), "at least one second");
+    if (out.window_us && *out.window_us < second_us)
+        throw wrong("window", options.text("window"), "at least one second");
     if (const json* cap = options.find("max_records_per_batch"); cap != nullptr && !cap->is_null()) {
         out.max_records_per_batch = cap->as_int();
         if (*out.max_records_per_batch < 1) {
@@ -66,7 +68,8 @@ void settings::require(const table& wanted) const {
 std::string settings::subject(const table& wanted) const {
     switch (wanted.of) {
         case scope::repository: return std::string(wanted.name) + " of " + owner + "/" + repo;
-        case scope::account: return std::string(wanted.name) + " of " + (org.empty() ? "user " + owner : "organisation " + org);
+        case scope::account:
+            return std::string(wanted.name) + " of " + (org.empty() ? "user " + owner : "organisation " + org);
         case scope::token: break;
     }
     return std::string(wanted.name) + " of the token's user";

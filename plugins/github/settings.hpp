@@ -13,9 +13,11 @@ namespace lakeflow::github {
 inline constexpr std::string_view issue_states[] = {"all", "open", "closed"};
 
 inline constexpr option connection_options[] = {
-    option::text("base_url").fallback("https://api.github.com").help(
-        "the API's address; GitHub Enterprise Server: https://HOST/api/v3"),
-    option::secret("token").help("a personal access or installation token; without one GitHub answers 60 requests an hour"),
+    option::text("base_url")
+        .fallback("https://api.github.com")
+        .help("the API's address; GitHub Enterprise Server: https://HOST/api/v3"),
+    option::secret("token").help(
+        "a personal access or installation token; without one GitHub answers 60 requests an hour"),
     option::text("api_version").fallback("2022-11-28").help("sent as X-GitHub-Api-Version"),
 };
 
@@ -26,8 +28,10 @@ inline constexpr option table_options[] = {
     option::choice("state", issue_states).fallback("all").help("issues, pull_requests: only rows in this state"),
     option::integer("per_page").fallback(100).between(1, 100).help("rows a request"),
     option::text("start_date").help("leave out what was last changed (commits: committed) before this date or instant"),
-    option::text("lookback").fallback("0s").help(
-        "read again what changed so long before the last run's end, for a GitHub that shows rows late: 90s, 5m, 12h, 7d"),
+    option::text("lookback")
+        .fallback("0s")
+        .help("read again what changed so long before the last run's end, for a GitHub that shows rows late: 90s, 5m, "
+              "12h, 7d"),
     option::integer("max_records_per_batch")
         .between(1, 1'000'000'000)
         .help("issues, comments: about so many rows a micro-batch"),

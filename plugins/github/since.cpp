@@ -142,14 +142,15 @@ std::unique_ptr<reader> since_feed::read(const read_args& args) {
     std::int64_t per_page = source().chosen().per_page;
     if (part.boolean("window")) {
         time_range window = whole;
-        if (std::string from = part.text("from"); !from.empty()) window.from = parse_instant(from), window.inclusive = true;
+        if (std::string from = part.text("from"); !from.empty())
+            window.from = parse_instant(from), window.inclusive = true;
         if (std::string until = part.text("until"); !until.empty()) {
             // Half-open: the next window begins with it.
             window.to = *parse_instant(until) - 1;
         }
         window.keep(spec);
-        return std::make_unique<window_reader>(shared(), std::move(spec), listing(part, "updated", "asc", per_page), window,
-                                               part.integer("rows"));
+        return std::make_unique<window_reader>(shared(), std::move(spec), listing(part, "updated", "asc", per_page),
+                                               window, part.integer("rows"));
     }
     whole.keep(spec);
     std::string by_creation = listing(part, "created", "asc", per_page);

@@ -12,9 +12,9 @@ namespace {
 
 #define GITHUB_USER "STRUCT<login: STRING, id: BIGINT, node_id: STRING, type: STRING, site_admin: BOOLEAN>"
 #define GITHUB_REPOSITORY "repository_owner STRING NOT NULL, repository_name STRING NOT NULL, "
-#define GITHUB_BRANCH_END                                                                                             \
-    "STRUCT<label: STRING, ref: STRING, sha: STRING, user: " GITHUB_USER                                              \
-    ", repo: STRUCT<id: BIGINT, node_id: STRING, name: STRING, full_name: STRING, private: BOOLEAN, fork: BOOLEAN, "  \
+#define GITHUB_BRANCH_END                                                                                            \
+    "STRUCT<label: STRING, ref: STRING, sha: STRING, user: " GITHUB_USER                                             \
+    ", repo: STRUCT<id: BIGINT, node_id: STRING, name: STRING, full_name: STRING, private: BOOLEAN, fork: BOOLEAN, " \
     "html_url: STRING, default_branch: STRING>>"
 
 constexpr std::string_view by_id[] = {"id"};
@@ -27,7 +27,8 @@ constexpr std::string_view issues =
     "title STRING, body STRING, state STRING, locked BOOLEAN, comments BIGINT, "
     "created_at TIMESTAMP, updated_at TIMESTAMP, closed_at TIMESTAMP, author_association STRING, "
     "url STRING, html_url STRING, labels_url STRING, comments_url STRING, events_url STRING, timeline_url STRING, "
-    "state_reason STRING, user " GITHUB_USER ", assignee " GITHUB_USER ", assignees ARRAY<" GITHUB_USER ">, "
+    "state_reason STRING, user " GITHUB_USER ", assignee " GITHUB_USER ", assignees ARRAY<" GITHUB_USER
+    ">, "
     "labels ARRAY<STRUCT<id: BIGINT, node_id: STRING, name: STRING, color: STRING, description: STRING, "
     "`default`: BOOLEAN>>, "
     "milestone STRUCT<id: BIGINT, number: BIGINT, title: STRING, description: STRING, state: STRING, "
@@ -39,13 +40,12 @@ constexpr std::string_view issues =
 constexpr std::string_view pull_requests =
     "id BIGINT NOT NULL, node_id STRING, number BIGINT, " GITHUB_REPOSITORY
     "state STRING, title STRING, body STRING, draft BOOLEAN, created_at TIMESTAMP, updated_at TIMESTAMP, "
-    "closed_at TIMESTAMP, merged_at TIMESTAMP, merge_commit_sha STRING, user " GITHUB_USER
-    ", base " GITHUB_BRANCH_END ", head " GITHUB_BRANCH_END ", html_url STRING, url STRING";
+    "closed_at TIMESTAMP, merged_at TIMESTAMP, merge_commit_sha STRING, user " GITHUB_USER ", base " GITHUB_BRANCH_END
+    ", head " GITHUB_BRANCH_END ", html_url STRING, url STRING";
 
-constexpr std::string_view comments =
-    "id BIGINT NOT NULL, node_id STRING, " GITHUB_REPOSITORY
-    "issue_url STRING, html_url STRING, body STRING, user " GITHUB_USER
-    ", created_at TIMESTAMP, updated_at TIMESTAMP, author_association STRING";
+constexpr std::string_view comments = "id BIGINT NOT NULL, node_id STRING, " GITHUB_REPOSITORY
+                                      "issue_url STRING, html_url STRING, body STRING, user " GITHUB_USER
+                                      ", created_at TIMESTAMP, updated_at TIMESTAMP, author_association STRING";
 
 constexpr std::string_view commits =
     "sha STRING NOT NULL, node_id STRING, " GITHUB_REPOSITORY
@@ -63,10 +63,9 @@ constexpr column_path commit_paths[] = {
     {"commit_committer_date", "/commit/committer/date"},
 };
 
-constexpr std::string_view reviews =
-    "id BIGINT NOT NULL, node_id STRING, " GITHUB_REPOSITORY
-    "pull_number BIGINT, state STRING, body STRING, user " GITHUB_USER
-    ", commit_id STRING, submitted_at TIMESTAMP, html_url STRING";
+constexpr std::string_view reviews = "id BIGINT NOT NULL, node_id STRING, " GITHUB_REPOSITORY
+                                     "pull_number BIGINT, state STRING, body STRING, user " GITHUB_USER
+                                     ", commit_id STRING, submitted_at TIMESTAMP, html_url STRING";
 
 constexpr std::string_view repositories =
     "id BIGINT NOT NULL, node_id STRING, " GITHUB_REPOSITORY "name STRING, full_name STRING, owner " GITHUB_USER
@@ -107,12 +106,12 @@ constexpr column_path team_paths[] = {{"organization_login", "/organization/logi
 constexpr std::string_view assignees =
     GITHUB_REPOSITORY "login STRING, id BIGINT NOT NULL, node_id STRING, type STRING, site_admin BOOLEAN";
 
-constexpr std::string_view collaborators =
-    GITHUB_REPOSITORY "login STRING, id BIGINT NOT NULL, node_id STRING, type STRING, site_admin BOOLEAN, "
+constexpr std::string_view collaborators = GITHUB_REPOSITORY
+    "login STRING, id BIGINT NOT NULL, node_id STRING, type STRING, site_admin BOOLEAN, "
     "permissions STRUCT<admin: BOOLEAN, push: BOOLEAN, pull: BOOLEAN>";
 
-constexpr std::string_view branches =
-    GITHUB_REPOSITORY "name STRING NOT NULL, commit STRUCT<sha: STRING, url: STRING>, protected BOOLEAN, "
+constexpr std::string_view branches = GITHUB_REPOSITORY
+    "name STRING NOT NULL, commit STRUCT<sha: STRING, url: STRING>, protected BOOLEAN, "
     "protection_url STRING";
 
 #undef GITHUB_USER

@@ -11,11 +11,11 @@ namespace lakeflow::github {
 
 // How a table advances.
 enum class family {
-    since,      // a listing with `since`: issues, comments
-    newest,     // a listing without it, read from its newest row: pull requests
-    history,    // what a head can reach: commits
-    per_pull,   // one listing for each pull request: reviews
-    snapshot,   // the whole table, or nothing if its pages did not change
+    since,     // a listing with `since`: issues, comments
+    newest,    // a listing without it, read from its newest row: pull requests
+    history,   // what a head can reach: commits
+    per_pull,  // one listing for each pull request: reviews
+    snapshot,  // the whole table, or nothing if its pages did not change
 };
 
 // What a table belongs to, and so which options it needs.

@@ -46,9 +46,9 @@ std::string updated_feed::listing(const json& descriptor, std::string_view sort,
     if (states asked = source().what().asked; asked != states::none) {
         url = url_add(url, "state", asked == states::all ? "all" : source().chosen().state);
     }
-    return url_add(url, {{"sort", std::string(sort)},
-                         {"direction", std::string(direction)},
-                         {"per_page", std::to_string(per_page)}});
+    return url_add(
+        url,
+        {{"sort", std::string(sort)}, {"direction", std::string(direction)}, {"per_page", std::to_string(per_page)}});
 }
 
 time_range updated_feed::range(const std::optional<json>& start, const std::optional<json>& end) const {
@@ -82,8 +82,8 @@ json updated_feed::newest(const json& start) const {
     std::int64_t end = std::min({*newest, now, init});
     if (auto from = instant_of(start); from && end <= *from) return start;
     if (end < *newest && init < now - 60 * second_us) {
-        source().host().log.warn("this machine's clock is behind GitHub's: rows that changed after " + format_instant(init) +
-                                 " come with a later run");
+        source().host().log.warn("this machine's clock is behind GitHub's: rows that changed after " +
+                                 format_instant(init) + " come with a later run");
     }
     // In a second that is not over, more rows may still get this very instant. It is over in a second.
     if (end >= now) source().host().cancel.wait_ms(1'000);
