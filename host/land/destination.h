@@ -35,15 +35,16 @@ struct flow_spec {
     std::string table;  // the destination's table
     land_mode mode = land_mode::append;
     std::vector<std::string> primary_keys;
-    std::string sequence_by;  // empty: arrival
-    std::string cursor;       // the cursor field, for append's look for rows that come again; may be empty
-    bool rereads = false;     // append: rows whose key the table already holds are dropped and counted
+    std::string sequence_by;   // empty: arrival
+    std::string cursor;        // the cursor field, for append's look for rows that come again; may be empty
+    bool rereads = false;      // append: rows whose key the table already holds are dropped and counted
+    bool allow_empty = false;  // snapshot: may leave a table that has rows without any (else destination.would_empty)
     std::shared_ptr<const arrow_schema> schema;  // of the landed columns, checked
 };
 
 struct land_result {
-    std::int64_t rows_landed = 0;   // inserted, or changed by the merge
-    std::int64_t rows_again = 0;    // came, and the table held them already just so
+    std::int64_t rows_landed = 0;  // inserted, or changed by the merge
+    std::int64_t rows_again = 0;   // came, and the table held them already just so
     std::int64_t rows_deleted = 0;
     std::int64_t files_written = 0;
     std::int64_t files_rewritten = 0;
@@ -77,12 +78,17 @@ class target {
     // The newest position of this flow that the destination holds; nothing before the first commit. The destination's record wins
     // over any local state.
     virtual std::optional<position> committed() = 0;
+    // False if the destination cannot keep a position (stdout): the local state then has the only record.
+    virtual bool holds_position() const { return true; }
 
     // Opens the batch that follows. `first_of_run` lets a target look for left-overs of a dead run.
     virtual std::unique_ptr<landing> begin() = 0;
 
-    // Takes the flow over for a run: a commit of any older epoch fails from now on with state.fenced. Returns the new epoch.
-    virtual std::uint32_t take_over() = 0;
+    // Takes the flow over for a run and returns its epoch, which is greater than any that left a trace in the destination. Two runs
+    // that started from the same position cannot both commit: each commit builds on the position that its target saw last, and
+    // fails with state.fenced if another run has moved it. Until the new run's first commit that may be the new one; with `fence`
+    // (run --take-over) an older run's commit fails from now on, at the price of a commit of the position alone.
+    virtual std::uint32_t take_over(bool fence = false) = 0;
 
     // Forgets the position and keeps the rows (contract 39).
     virtual void reset() = 0;

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Reads Delta tables with delta-rs or DuckDB's delta extension and prints, as JSON, what it saw in each (see table_summary.py).
 
-    ${LAKEFLOW_CACHE}/python-test/bin/python tests/tools/delta_read.py [--with delta-rs|duckdb] [--keys id] TABLE...
+    ${LAKEFLOW_CACHE}/python-test/bin/python tests/tools/delta_read.py [--with delta-rs|duckdb] [--keys id] [--where SQL] TABLE...
 
-delta-rs is asked through its QueryBuilder: its pyarrow path gives nulls for mapped columns.
+delta-rs is asked through its QueryBuilder: its pyarrow path gives nulls for mapped columns. With --where both readers skip files by
+their statistics, so statistics that hide a row show.
 """
 
 import argparse
@@ -13,17 +14,17 @@ import pathlib
 import table_summary
 
 
-def with_delta_rs(table):
+def with_delta_rs(table, where):
     from deltalake import DeltaTable, QueryBuilder
 
     source = DeltaTable(table)
     import pyarrow
 
-    found = pyarrow.table(QueryBuilder().register("seen", source).execute("SELECT * FROM seen").read_all())
+    found = pyarrow.table(QueryBuilder().register("seen", source).execute("SELECT * FROM seen" + where).read_all())
     return found, {"version": source.version(), "files": len(source.file_uris())}
 
 
-def with_duckdb(table):
+def with_duckdb(table, where):
     import duckdb
     import duckdb_ext
 
@@ -31,20 +32,21 @@ def with_duckdb(table):
     extension = next(pathlib.Path(duckdb_ext.__path__[0]).glob("extensions/*/*/delta.duckdb_extension"))
     connection.execute(f"LOAD '{extension}'")
     connection.execute("SET TimeZone = 'UTC'")
-    return connection.execute("SELECT * FROM delta_scan(?)", [table]).arrow().read_all(), {}
+    return connection.execute("SELECT * FROM delta_scan(?)" + where, [table]).arrow().read_all(), {}
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--with", dest="reader", choices=["delta-rs", "duckdb"], default="delta-rs")
     parser.add_argument("--keys", default="", help="columns of the primary key, separated by commas")
+    parser.add_argument("--where", default="", help="a condition on the rows, in SQL that both readers know")
     parser.add_argument("tables", nargs="+")
     arguments = parser.parse_args()
     keys = table_summary.key_columns(arguments.keys)
     read = with_delta_rs if arguments.reader == "delta-rs" else with_duckdb
     seen = {}
     for table in arguments.tables:
-        found, more = read(str(pathlib.Path(table).resolve()))
+        found, more = read(str(pathlib.Path(table).resolve()), f" WHERE {arguments.where}" if arguments.where else "")
         seen[table] = table_summary.summary(found.to_pylist(), found.column_names, keys) | more
     print(json.dumps(seen, indent=1, ensure_ascii=False))
 

@@ -1,0 +1,318 @@
+// host/land/delta/merge.cpp: see merge.h.
+#include "host/land/delta/merge.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "host/base/error.h"
+#include "host/land/delta/key_files.h"
+
+namespace lakeflow::host::delta {
+namespace {
+
+std::vector<const data_file*> all(const std::vector<data_file>& files) {
+    std::vector<const data_file*> pointers;
+    for (const data_file& file : files) pointers.push_back(&file);
+    return pointers;
+}
+
+std::int64_t total_rows(const std::vector<data_file>& files) {
+    std::int64_t rows = 0;
+    for (const data_file& file : files) rows += file.rows;
+    return rows;
+}
+
+std::string key_names(const flow_spec& flow) {
+    std::string out;
+    for (std::size_t i = 0; i < flow.primary_keys.size(); ++i) out += (i ? ", k" : "k") + std::to_string(i);
+    return out;
+}
+
+std::string key_columns(const flow_spec& flow) {
+    std::string out;
+    for (const std::string& key : flow.primary_keys) out += (out.empty() ? "" : ", ") + duck::quote_name(key);
+    return out;
+}
+
+// Every file with its rows as they are.
+void add_all(const std::vector<data_file>& files, plan& made) {
+    for (const data_file& file : files) {
+        if (file.rows > 0) made.adds.push_back(file);
+    }
+    made.result.files_written += static_cast<std::int64_t>(made.adds.size());
+}
+
+// Rows of staged files that are in `keep` (fi, rn): files of which all rows stay are added as they are, the rest is written anew.
+std::int64_t add_kept(const merge_input& in, const std::string& keep, const std::string& order, plan& made) {
+    std::map<std::int64_t, std::int64_t> kept;
+    for (auto rows = in.connection.query("SELECT fi, count(*) FROM " + keep + " GROUP BY fi"); rows.next();) {
+        kept[rows[0].integer()] = rows[1].integer();
+    }
+    std::vector<const data_file*> partial;
+    std::string numbers;
+    std::int64_t rows = 0;
+    for (std::size_t i = 0; i < in.staged.size(); ++i) {
+        const std::int64_t n = kept[static_cast<std::int64_t>(i)];
+        rows += n;
+        if (n == 0) continue;
+        if (n == in.staged[i].rows) {
+            made.adds.push_back(in.staged[i]);
+            ++made.result.files_written;
+        } else {
+            numbers += (partial.empty() ? "" : ", ") + std::to_string(i);
+            partial.push_back(&in.staged[i]);
+        }
+    }
+    if (partial.empty()) return rows;
+    const std::string sql = "SELECT " + in.writer.column_list("s.") + " FROM " + staged_relation(in, partial) +
+                            " s JOIN " + keep + " n ON list_extract([" + numbers +
+                            "], s.lf_fi::BIGINT + 1) = n.fi AND s.lf_rn = n.rn" + order;
+    for (data_file& file : in.writer.write_run(sql, in.row_bytes, in.max_file_rows, in.max_file_bytes)) {
+        made.adds.push_back(std::move(file));
+        ++made.result.files_written;
+    }
+    return rows;
+}
+
+// The keys of the staged rows as lf_src (k0.., s, fi, rn, del), one row a key: the last by (sequence, arrival), or the first.
+void make_source(const merge_input& in, bool last) {
+    const bool sequenced = last && !in.flow.sequence_by.empty();
+    std::string sql = "CREATE OR REPLACE TEMP TABLE lf_src AS SELECT * FROM (";
+    if (!in.staged.empty()) {
+        sql += "SELECT " + keys_as(in.flow, "") + ", " +
+               (sequenced ? duck::quote_name(in.flow.sequence_by) : std::string("NULL::BIGINT")) +
+               " AS s, lf_fi::BIGINT AS fi, lf_rn AS rn, false AS del FROM " + staged_relation(in, all(in.staged));
+    }
+    if (!in.deletes.empty()) {
+        if (!in.staged.empty()) sql += " UNION ALL ";
+        sql += "SELECT " + key_names(in.flow) + ", s, -1::BIGINT AS fi, rowid::BIGINT AS rn, true AS del FROM " +
+               in.deletes;
+    }
+    sql += ")";
+    if (!in.unique || !in.deletes.empty()) {
+        sql += " QUALIFY row_number() OVER (PARTITION BY " + key_names(in.flow) + " ORDER BY " +
+               (last ? "s DESC NULLS LAST, del DESC, fi DESC, rn DESC" : "fi, rn") + ") = 1";
+    }
+    in.connection.run(sql);
+}
+
+// The committed files that can hold a key of lf_src, and the rows that do, as lf_hit (cfi, crn, fi, rn, del, older, same).
+std::vector<std::string> make_hits(const merge_input& in) {
+    duck::connection& c = in.connection;
+    const std::vector<std::string> candidates = files_with_keys(in, "lf_src");
+    if (candidates.empty()) {
+        c.run(
+            "CREATE OR REPLACE TEMP TABLE lf_hit (cfi BIGINT, crn BIGINT, fi BIGINT, rn BIGINT, del BOOLEAN, older "
+            "BOOLEAN, "
+            "same BOOLEAN)");
+        return candidates;
+    }
+    const bool sequenced = in.flow.mode == land_mode::scd1 && !in.flow.sequence_by.empty();
+    const std::string sequence = sequenced ? duck::quote_name(in.flow.sequence_by) : std::string("NULL::BIGINT");
+    // A row without a sequence is older than any with one.
+    c.run("CREATE OR REPLACE TEMP TABLE lf_hit AS SELECT c.fi AS cfi, c.rn AS crn, s.fi, s.rn, s.del, " +
+          std::string(sequenced ? "coalesce(c.s > s.s, s.s IS NULL AND c.s IS NOT NULL)" : "false") + " AS older, " +
+          (sequenced ? "c.s IS NOT DISTINCT FROM s.s" : "true") + " AS same FROM (SELECT " + keys_as(in.flow, "") +
+          ", " + sequence + " AS s, lf_fi::BIGINT AS fi, lf_rn AS rn FROM " + table_relation(in, candidates) +
+          ") c JOIN lf_src s ON " + keys_equal(in.flow, "c", "s"));
+    return candidates;
+}
+
+// Hits whose staged row equals the table's, as lf_same (cfi, crn). Only rows of equal sequence can: a newer one differs in it.
+void make_same(const merge_input& in, const std::vector<std::string>& candidates) {
+    duck::connection& c = in.connection;
+    std::vector<std::string> paths;
+    std::string numbers;
+    for (auto rows = c.query("SELECT DISTINCT cfi FROM lf_hit WHERE same AND NOT older AND NOT del ORDER BY cfi");
+         rows.next();) {
+        numbers += (paths.empty() ? "" : ", ") + std::to_string(rows[0].integer());
+        paths.push_back(candidates[static_cast<std::size_t>(rows[0].integer())]);
+    }
+    if (paths.empty()) {
+        c.run("CREATE OR REPLACE TEMP TABLE lf_same (cfi BIGINT, crn BIGINT)");
+        return;
+    }
+    std::string equal;
+    for (const field& column : in.columns) {
+        const std::string name = duck::quote_name(column.name);
+        equal += " AND t." + name + " IS NOT DISTINCT FROM s." + name;
+    }
+    c.run(
+        "CREATE OR REPLACE TEMP TABLE lf_same AS SELECT h.cfi, h.crn FROM (SELECT * FROM lf_hit WHERE same AND NOT "
+        "older AND NOT del) "
+        "h JOIN " +
+        table_relation(in, paths) + " t ON h.cfi = list_extract([" + numbers +
+        "], t.lf_fi::BIGINT + 1) AND h.crn = t.lf_rn JOIN " + staged_relation(in, all(in.staged)) +
+        " s ON h.fi = s.lf_fi::BIGINT AND h.rn = s.lf_rn WHERE true" + equal);
+}
+
+// Rewrites the committed files that hold a row which changes or goes.
+void rewrite_touched(const merge_input& in, const std::vector<std::string>& candidates, plan& made) {
+    duck::connection& c = in.connection;
+    // A staged row that is older than one hit is out of date altogether; a key that the table holds twice is mended on the way.
+    c.run(
+        "CREATE OR REPLACE TEMP TABLE lf_chg AS SELECT *, row_number() OVER (PARTITION BY fi, rn ORDER BY cfi, crn) AS "
+        "nth FROM "
+        "lf_hit h WHERE NOT EXISTS (SELECT 1 FROM lf_hit o WHERE o.older AND o.fi = h.fi AND o.rn = h.rn) AND NOT "
+        "EXISTS (SELECT 1 "
+        "FROM lf_same e WHERE e.cfi = h.cfi AND e.crn = h.crn)");
+    std::vector<std::int64_t> touched;
+    for (auto rows = c.query("SELECT DISTINCT cfi FROM lf_chg ORDER BY cfi"); rows.next();)
+        touched.push_back(rows[0].integer());
+    made.result.rows_again = c.integer("SELECT count(*) FROM lf_same");
+    made.result.rows_deleted = c.integer("SELECT count(DISTINCT rn) FROM lf_chg WHERE del");
+    made.result.rows_landed += c.integer("SELECT count(*) FROM lf_chg WHERE NOT del AND nth = 1");
+    if (touched.empty()) return;
+    const bool any_staged = !in.staged.empty();
+    if (any_staged) {
+        c.run("CREATE OR REPLACE TEMP TABLE lf_upd AS SELECT c.cfi AS lf_cfi, " + in.writer.column_list("s.") +
+              " FROM " + staged_relation(in, all(in.staged)) +
+              " s JOIN (SELECT * FROM lf_chg WHERE NOT del AND nth = 1) c ON c.fi = " +
+              "s.lf_fi::BIGINT AND c.rn = s.lf_rn ORDER BY c.cfi");
+    }
+    for (const std::int64_t cfi : touched) {
+        const std::string& path = candidates[static_cast<std::size_t>(cfi)];
+        const std::string number = std::to_string(cfi);
+        std::string sql = "SELECT " + in.writer.column_list("t.") + " FROM " + table_relation(in, {path}) +
+                          " t ANTI JOIN (SELECT crn FROM lf_chg WHERE cfi = " + number + ") c ON t.lf_rn = c.crn";
+        if (any_staged) sql += " UNION ALL SELECT " + in.writer.column_list() + " FROM lf_upd WHERE lf_cfi = " + number;
+        data_file file = in.writer.write_query(sql, in.row_bytes);
+        made.removes.push_back(path);
+        ++made.result.files_rewritten;
+        if (file.rows > 0)
+            made.adds.push_back(std::move(file));
+        else
+            in.files.remove(file.name);
+    }
+    if (any_staged) c.run("DROP TABLE lf_upd");
+}
+
+// The first rows of a table: as they were staged if their files lie apart, else sorted by key and one row a key.
+plan first_load(const merge_input& in) {
+    plan made;
+    if (in.staged.empty()) return made;
+    if (in.unique && in.disjoint) {
+        add_all(in.staged, made);
+        made.result.rows_landed = total_rows(in.staged);
+        return made;
+    }
+    make_source(in, true);
+    const std::int64_t keys = in.connection.integer("SELECT count(*) FROM lf_src WHERE NOT del");
+    made.result.rows_landed = keys;
+    if (keys == total_rows(in.staged) && in.disjoint) {
+        add_all(in.staged, made);
+        return made;
+    }
+    const std::string sql =
+        "SELECT " + in.writer.column_list("s.") + " FROM " + staged_relation(in, all(in.staged)) +
+        " s JOIN (SELECT * FROM lf_src WHERE NOT del) n ON s.lf_fi::BIGINT = n.fi AND s.lf_rn = n.rn ORDER BY " +
+        key_columns(in.flow);
+    made.adds = in.writer.write_run(sql, in.row_bytes, in.max_file_rows, in.max_file_bytes);
+    made.result.files_written = static_cast<std::int64_t>(made.adds.size());
+    return made;
+}
+
+// Equal rows, however often and in whatever order: counts first, then a sum of hashes, then exactly.
+bool equals_table(const merge_input& in) {
+    if (total_rows(in.staged) != count_rows(in)) return false;
+    if (in.staged.empty() || in.table.files.empty()) return true;
+    std::vector<std::string> paths;
+    for (const auto& [path, file] : in.table.files) paths.push_back(path);
+    const std::string columns = in.writer.column_list();
+    const std::string staged = staged_relation(in, all(in.staged));
+    const std::string table = table_relation(in, paths);
+    const auto digest = [&](const std::string& relation) {
+        auto rows = in.connection.query("SELECT sum(hash(" + columns + ")::HUGEINT)::VARCHAR FROM " + relation);
+        return rows.next() && !rows[0].is_null() ? std::string(rows[0].text()) : std::string();
+    };
+    if (digest(staged) != digest(table)) return false;
+    return in.connection.integer("SELECT count(*) FROM (SELECT " + columns + " FROM " + staged + " EXCEPT ALL SELECT " +
+                                 columns + " FROM " + table + ")") == 0;
+}
+
+}  // namespace
+
+plan plan_append(const merge_input& in) {
+    plan made;
+    made.blind = true;
+    add_all(in.staged, made);
+    made.result.rows_landed = total_rows(in.staged);
+    return made;
+}
+
+plan plan_keyed_append(const merge_input& in) {
+    plan made;
+    if (in.staged.empty() || (in.unique && in.table.files.empty())) {
+        add_all(in.staged, made);
+        made.result.rows_landed = total_rows(in.staged);
+        return made;
+    }
+    make_source(in, false);
+    make_hits(in);
+    in.connection.run(
+        "CREATE OR REPLACE TEMP TABLE lf_keep AS SELECT fi, rn FROM lf_src s WHERE NOT EXISTS (SELECT 1 FROM lf_hit h "
+        "WHERE h.fi = "
+        "s.fi AND h.rn = s.rn)");
+    made.result.rows_landed = add_kept(in, "lf_keep", "", made);
+    made.result.rows_again = total_rows(in.staged) - made.result.rows_landed;
+    return made;
+}
+
+plan plan_scd1(const merge_input& in) {
+    if (in.table.files.empty()) return first_load(in);
+    plan made;
+    if (in.staged.empty() && in.deletes.empty()) return made;
+    make_source(in, true);
+    const std::vector<std::string> candidates = make_hits(in);
+    make_same(in, candidates);
+    rewrite_touched(in, candidates, made);
+    if (!in.staged.empty()) {
+        in.connection.run(
+            "CREATE OR REPLACE TEMP TABLE lf_keep AS SELECT fi, rn FROM lf_src s WHERE NOT del AND NOT EXISTS (SELECT "
+            "1 FROM lf_hit h "
+            "WHERE h.fi = s.fi AND h.rn = s.rn)");
+        made.result.rows_landed += add_kept(in, "lf_keep", " ORDER BY " + key_columns(in.flow), made);
+    }
+    return made;
+}
+
+plan plan_snapshot(const merge_input& in) {
+    plan made;
+    const std::int64_t before = count_rows(in);
+    if (in.staged.empty() && before > 0 && !in.flow.allow_empty) {
+        throw failure("destination.would_empty",
+                      "the source has no rows for table " + in.flow.table + ", which holds " + std::to_string(before),
+                      "check the source; set allow_empty = true on the table if it is empty indeed");
+    }
+    if (!in.flow.primary_keys.empty() && !in.unique && !in.staged.empty()) {
+        // Pages that shift while they are read bring a row twice; its last form counts.
+        make_source(in, true);
+        if (in.connection.integer("SELECT count(*) FROM lf_src") != total_rows(in.staged)) {
+            in.connection.run("CREATE OR REPLACE TEMP TABLE lf_keep AS SELECT fi, rn FROM lf_src");
+            made.result.rows_landed = add_kept(in, "lf_keep", "", made);
+            const merge_input distinct{in.connection, in.files,         in.writer,        in.table, in.flow,
+                                       in.columns,    made.adds,        in.deletes,       true,     in.disjoint,
+                                       in.row_bytes,  in.max_file_rows, in.max_file_bytes};
+            made.unchanged = equals_table(distinct);
+        } else {
+            made.unchanged = equals_table(in);
+            add_all(in.staged, made);
+            made.result.rows_landed = total_rows(in.staged);
+        }
+    } else {
+        made.unchanged = (before > 0 || in.staged.empty()) && equals_table(in);
+        add_all(in.staged, made);
+        made.result.rows_landed = total_rows(in.staged);
+    }
+    if (made.unchanged) {
+        made.result.rows_again = std::exchange(made.result.rows_landed, 0);
+        made.result.files_written = 0;
+        return made;
+    }
+    for (const auto& [path, file] : in.table.files) made.removes.push_back(path);
+    made.result.rows_deleted = std::max<std::int64_t>(0, before - made.result.rows_landed);
+    return made;
+}
+
+}  // namespace lakeflow::host::delta

@@ -1,0 +1,67 @@
+// host/land/delta/writer.h: writes data files of a table with DuckDB's COPY, one pass over each row. Used by one thread at a time.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "host/duck/duck.h"
+#include "host/land/delta/actions.h"
+#include "host/land/delta/rows.h"
+#include "host/land/delta/schema.h"
+#include "host/land/store.h"
+
+namespace lakeflow::host::delta {
+
+// A data file that is written and in no commit yet.
+struct data_file {
+    add_file add;
+    std::string name;  // in the store
+    std::int64_t rows = 0;
+    std::size_t bytes = 0;  // in memory, about
+
+    // Of the keys, where they were watched: in strict order, and their range (see key_watch).
+    bool ordered = false;
+    std::string key_min, key_max;
+    // Where the rows came from: (partition, how many files of it came before) orders files by arrival.
+    std::uint32_t partition = 0;
+    std::uint32_t sequence = 0;
+};
+
+class file_writer {
+  public:
+    file_writer(duck::connection& connection, store& files, std::vector<field> columns)
+        : connection_(connection), files_(files), columns_(std::move(columns)) {}
+
+    // The rows of a buffer as one file. Columns of the table that the rows lack are null.
+    data_file write(row_buffer rows, const std::shared_ptr<const arrow_schema>& schema);
+    // The rows of a query, which gives the columns of the table, as one file. `row_bytes`: of one row, about.
+    data_file write_query(const std::string& sql, std::size_t row_bytes);
+    // The same as several files, cut in the order of the query.
+    std::vector<data_file> write_run(const std::string& sql, std::size_t row_bytes, std::int64_t max_rows,
+                                     std::size_t max_bytes);
+
+    // "\"id\", \"name\"", with a prefix before each: "s.\"id\", s.\"name\"".
+    std::string column_list(const std::string& prefix = {}) const;
+
+    const std::vector<field>& columns() const noexcept { return columns_; }
+    // Names of all files that were written and not forgotten: the caller removes those that no commit took.
+    const std::set<std::string>& written() const noexcept { return written_; }
+    void forget(const std::string& name) { written_.erase(name); }
+
+  private:
+    std::vector<data_file> write_small(const std::string& sql, std::size_t row_bytes, std::int64_t file_rows);
+    data_file copied(duck::result& row, const std::string& name, std::size_t row_bytes) const;
+
+    duck::connection& connection_;
+    store& files_;
+    std::vector<field> columns_;
+    std::set<std::string> written_;
+};
+
+// A new name of a data file: "part-00000-<uuid>.zstd.parquet".
+std::string new_file_name();
+
+}  // namespace lakeflow::host::delta

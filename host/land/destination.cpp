@@ -1,0 +1,30 @@
+// host/land/destination.cpp: the words of the modes, and the destination that a job names. Any thread.
+#include "host/land/destination.h"
+
+#include "host/base/error.h"
+#include "host/land/delta/delta.h"
+
+namespace lakeflow::host {
+
+std::string_view to_string(land_mode mode) noexcept {
+    switch (mode) {
+        case land_mode::append: return "append";
+        case land_mode::scd1: return "scd1";
+        case land_mode::scd2: return "scd2";
+        case land_mode::snapshot: return "snapshot";
+    }
+    return "append";
+}
+
+std::unique_ptr<destination> make_destination(const destination_options& options, logger log,
+                                              std::shared_ptr<cancel_token> stop) {
+    if (options.type == "delta") return delta::make_delta_destination(options, std::move(log), std::move(stop));
+    if (options.type == "postgres" || options.type == "connector") {
+        throw failure("config.not_supported", "a destination of type " + options.type + " is not built yet",
+                      "use type = \"delta\", \"duckdb\" or \"jsonl\"");
+    }
+    throw failure("config.destination", "there is no destination of type \"" + options.type + "\"",
+                  "use type = \"delta\", \"duckdb\" or \"jsonl\"");
+}
+
+}  // namespace lakeflow::host
