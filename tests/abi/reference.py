@@ -40,8 +40,8 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         source, library = pathlib.Path(folder, "reference.c"), pathlib.Path(folder, "libreference.so")
         source.write_text(source_of(structs_of(pathlib.Path(options.include, "lakeflow"))))
-        subprocess.run([options.cc, "-std=c11", "-g", "-O0", "-shared", "-fPIC", "-I", options.include, "-o", str(library),
-                        str(source)], check=True)
+        subprocess.run([options.cc, "-std=c11", "-g", "-O0", "-shared", "-fPIC", "-I", str(pathlib.Path(options.include).resolve()),
+                        "-o", str(library), source.name], check=True, cwd=folder)
         described = subprocess.run(["abidw", "--no-corpus-path", "--no-comp-dir-path", "--no-show-locs", str(library)],
                                    check=True, capture_output=True, text=True).stdout
         if options.update:

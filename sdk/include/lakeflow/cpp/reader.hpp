@@ -17,7 +17,7 @@ namespace lakeflow {
 
 // How much a micro-batch may hold; nothing set: all available.
 struct read_limits {
-    std::optional<int64_t> max_rows, max_bytes, min_rows, max_delay_ms;
+    std::optional<int64_t> max_rows = {}, max_bytes = {}, min_rows = {}, max_delay_ms = {};
 
     static read_limits from(const json& text) {
         auto member = [&](std::string_view name) -> std::optional<int64_t> {

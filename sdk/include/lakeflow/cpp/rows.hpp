@@ -82,8 +82,8 @@ struct rows_stats {
     int64_t kept = 0;           // those that stay
     int64_t pending = 0;        // rows that take() would give now
     int64_t pending_bytes = 0;  // their size
-    json min, max, last;        // of the watched columns, by name: RFC 3339 text, integers or text
-    json nulls;                 // how many rows had none, by watched column
+    // Of the watched columns, by name: RFC 3339 text, integers or text; and how many rows had none.
+    json min = json::object(), max = json::object(), last = json::object(), nulls = json::object();
 
     // The value of a watched column, or nothing if no row had one: last_text("updated_at").
     std::optional<std::string> text(const json& of, std::string_view column) const {

@@ -105,8 +105,11 @@ class ddl_parser {
         space();
         char quote = at_ < text_.size() ? text_[at_] : '\0';
         if (quote != '\'' && quote != '"') fail("a comment's text is missing");
-        for (++at_; at_ < text_.size() && text_[at_] != quote; ++at_)
-            if (text_[at_] == '\\') ++at_;
+        for (++at_; at_ < text_.size(); ++at_) {
+            bool doubled = text_[at_] == quote && at_ + 1 < text_.size() && text_[at_ + 1] == quote;
+            if (text_[at_] == quote && !doubled) break;
+            if (text_[at_] == '\\' || doubled) ++at_;
+        }
         if (at_ >= text_.size()) fail("a comment is not closed");
         ++at_;
     }
