@@ -85,10 +85,12 @@ class target {
     virtual std::unique_ptr<landing> begin() = 0;
 
     // Takes the flow over for a run and returns its epoch, which is greater than any that left a trace in the destination. Two runs
-    // that started from the same position cannot both commit: each commit builds on the position that its target saw last, and
-    // fails with state.fenced if another run has moved it. Until the new run's first commit that may be the new one; with `fence`
-    // (run --take-over) an older run's commit fails from now on, at the price of a commit of the position alone.
-    virtual std::uint32_t take_over(bool fence = false) = 0;
+    // that started from the same position cannot both commit: a commit builds on the position that its target saw last, and fails
+    // with state.fenced if another run has moved it.
+    virtual std::uint32_t take_over() = 0;
+    // Until a new run's first commit, the older one may still be the quicker of the two. After this, a commit of an older epoch
+    // fails; it costs a commit of the position alone, so it is for `run --take-over`.
+    virtual void fence(std::uint32_t) {}
 
     // Forgets the position and keeps the rows (contract 39).
     virtual void reset() = 0;

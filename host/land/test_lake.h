@@ -150,4 +150,32 @@ struct contents {
 };
 contents read_table(const std::string& table);
 
+struct lake {
+    temporary_folder folder;
+    destination_options options;
+    std::unique_ptr<destination> to;
+
+    explicit lake(std::int64_t max_file_rows = 1 << 20) {
+        options.type = "delta";
+        options.path = folder.path();
+        options.max_file_rows = max_file_rows;
+        to = make_destination(options, {}, nullptr);
+    }
+    std::string table() const { return folder.path() + "/bronze"; }
+    std::unique_ptr<target> open(land_mode mode) { return to->open(issue_flow(mode)); }
+};
+
+inline std::map<std::int64_t, std::string> expected(std::int64_t from, std::int64_t count,
+                                                    const std::string& title = "first") {
+    std::map<std::int64_t, std::string> rows;
+    for (std::int64_t id = from; id < from + count; ++id) rows[id] = title + " " + std::to_string(id);
+    return rows;
+}
+
+inline void check_rows(const std::string& table, const std::map<std::int64_t, std::string>& rows) {
+    const contents found = read_table(table);
+    BOOST_TEST(found.rows.size() == rows.size());
+    BOOST_TEST((found.rows == std::multimap<std::int64_t, std::string>(rows.begin(), rows.end())));
+}
+
 }  // namespace lakeflow::host::test

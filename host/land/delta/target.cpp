@@ -107,17 +107,17 @@ const std::vector<field>& delta_target::table_columns() {
     return parsed_columns_;
 }
 
-std::uint32_t delta_target::take_over(bool fence) {
+std::uint32_t delta_target::take_over() {
     refresh();
     const std::uint32_t stored = base_ < 0 ? 0 : static_cast<std::uint32_t>(base_ >> 32);
-    const std::uint32_t epoch = std::max(stored, positions_.greatest_epoch()) + 1;
-    if (fence && base_ >= 0) {
-        stored_position p = *position_;
-        p.at.epoch = epoch;
-        p.at.batch = 0;
-        commit_position(p, "TAKE OVER");
-    }
-    return epoch;
+    return std::max(stored, positions_.greatest_epoch()) + 1;
+}
+
+void delta_target::fence(std::uint32_t epoch) {
+    if (base_ < 0 || epoch <= static_cast<std::uint32_t>(base_ >> 32)) return;
+    stored_position p = *position_;
+    p.at.epoch = epoch;
+    commit_position(p, "TAKE OVER");
 }
 
 void delta_target::reset() {

@@ -24,7 +24,8 @@ class delta_target final : public target {
 
     std::optional<position> committed() override;
     std::unique_ptr<landing> begin() override;
-    std::uint32_t take_over(bool fence) override;
+    std::uint32_t take_over() override;
+    void fence(std::uint32_t epoch) override;
     void reset() override;
 
   private:
