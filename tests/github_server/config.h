@@ -54,7 +54,8 @@ struct server_config {
     std::int64_t base_time = 1717200000;  // 2024-06-01T00:00:00Z: nothing in the first corpus is newer
     std::int64_t clock_skew = 0;          // seconds added to the server's clock (Date, rate limit, "now" of edits)
     std::uint32_t users = 200;
-    std::string profile = "full";   // full: every field of the schema | lean: the required ones and the peer's columns
+    std::string profile =
+        "full";  // full: every field of the schema | lean: a part of them, for measuring (users without their links)
     std::uint32_t issue_bytes = 0;  // bodies are sized so that an issue has about this many bytes; 0: as they come
     std::uint32_t teams = 3;        // of each organisation
     std::uint32_t extra_repos = 0;  // further repositories without rows, for each owner

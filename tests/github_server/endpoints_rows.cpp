@@ -169,6 +169,7 @@ reply endpoints::rows(const call& asked, const repository& repo, row_table table
                 world_.render.issue(body, repo, row, asked.version);
         }
         body += "]";
+        body.shrink_to_fit();
         out.content = std::make_shared<const page>(std::move(body));
         world_.cache.put(key, out.content);
     }

@@ -10,7 +10,8 @@ namespace lakeflow::github_server {
 namespace {
 
 // The members of simple-user, without the closing brace, so that richer user schemas can go on.
-void user_members(std::string& out, std::string_view login, std::int64_t id, std::string_view type, bool site_admin) {
+void user_members(std::string& out, std::string_view login, std::int64_t id, std::string_view type, bool site_admin,
+                  bool lean = false) {
     const std::string escaped = percent_encode(login);
     const auto url = [&](std::string_view key, std::string_view tail) {
         out.append("\"").append(key).append("\":\"").append(api).append("/users/").append(escaped).append(tail).append(
@@ -27,6 +28,10 @@ void user_members(std::string& out, std::string_view login, std::int64_t id, std
     out += "?v=4\",\"gravatar_id\":\"\",";
     url("url", "");
     out.append("\"html_url\":\"").append(web).append(type == "Bot" ? "/apps/" : "/").append(escaped).append("\",");
+    if (lean) {
+        out.append("\"type\":\"").append(type).append("\",\"site_admin\":").append(site_admin ? "true" : "false");
+        return;
+    }
     url("followers_url", "/followers");
     url("following_url", "/following{/other_user}");
     url("gists_url", "/gists{/gist_id}");
@@ -61,7 +66,7 @@ people::people(const server_config& config) : base_time_(config.base_time) {
                         : std::string(stems[i % stems.size()]) + "-" + std::to_string(i);
         // The newest accounts of GitHub are still far below 2^31; a third here is beyond it, so that 32 bits are never enough.
         u.id = i % 3 == 2 ? 2147483648LL + i * 1009LL : 1000LL + i * 37LL;
-        user_members(u.json, u.login, u.id, u.bot ? "Bot" : "User", u.site_admin);
+        user_members(u.json, u.login, u.id, u.bot ? "Bot" : "User", u.site_admin, config.profile == "lean");
         u.json += "}";
     }
     for (const repository_config& repository : config.repositories) {
@@ -197,7 +202,7 @@ void people::team_full(std::string& out, std::size_t index) const {
     out.pop_back();
     out.append(",\"name\":\"")
         .append(title_case(owner.login))
-        .append("\",\"company\":null,\"blog\":\"\",\"location\":null,\"email\":null,\"twitter_username\":null,");
+        .append("\",\"blog\":\"https://example.org\",\"twitter_username\":null,");
     out.append(
         "\"is_verified\":false,\"has_organization_projects\":true,\"has_repository_projects\":true,\"public_repos\":2,"
         "\"public_gists\":0,");

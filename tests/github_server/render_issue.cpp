@@ -251,9 +251,10 @@ void renderer::issue(std::string& out, const repository& repo, std::uint32_t ind
     if (text != repo.issue_texts.end() && text->second.body) {
         append_json(out, *text->second.body);
     } else if (issue_bytes_ > 0) {
-        const std::size_t wanted = issue_bytes_ / 2 + body % issue_bytes_;
+        // Uniform between nothing and twice what is missing: the mean is what was asked for.
         const std::size_t used = out.size() - start + 1;
-        append_body(out, body, wanted > used ? wanted - used : 2, row.revision);
+        const std::size_t room = issue_bytes_ > used ? 2 * (issue_bytes_ - used) : 2;
+        append_body(out, body, 2 + body % room, row.revision);
     } else if (body % 20 == 0) {
         out += "null";
     } else {

@@ -260,15 +260,15 @@ void renderer::repository_object(std::string& out, const repository& repo, repos
         return;
     }
     if (credentials) text("temp_clone_token", clone_token);
+    number("subscribers_count", 42);
+    number("network_count", 9);
+    flag("delete_branch_on_merge", true);
     if (schema == repository_schema::minimal) {
         if (credentials) text("role_name", "admin");
     } else {
-        number("subscribers_count", 42);
-        number("network_count", 9);
         flag("allow_rebase_merge", true);
         flag("allow_squash_merge", true);
         flag("allow_auto_merge", false);
-        flag("delete_branch_on_merge", true);
         flag("allow_merge_commit", true);
         flag("allow_update_branch", false);
         flag("use_squash_pr_title_as_default", false);

@@ -337,6 +337,7 @@ std::string gzip(std::string_view bytes) {
     stream.avail_out = static_cast<uInt>(out.size());
     const int result = deflate(&stream, Z_FINISH);
     out.resize(stream.total_out);
+    out.shrink_to_fit();  // the bound is as large as the input
     deflateEnd(&stream);
     if (result != Z_STREAM_END) throw std::runtime_error("zlib did not finish");
     return out;
