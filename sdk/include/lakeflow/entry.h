@@ -69,8 +69,9 @@ typedef struct lf_plugin {
  */
 typedef const lf_plugin* (*lf_entry_fn)(uint32_t host_abi_version, const lf_host* host, lf_error* error);
 
-#define LF_DECLARE_ENTRY \
-    LF_EXTERN_C LF_EXPORT const lf_plugin* lakeflow_plugin_entry(uint32_t host_abi_version, const lf_host* host, lf_error* error)
+#define LF_DECLARE_ENTRY                                                                                         \
+    LF_EXTERN_C LF_EXPORT const lf_plugin* lakeflow_plugin_entry(uint32_t host_abi_version, const lf_host* host, \
+                                                                 lf_error* error)
 
 LF_EXTERN_C_END
 #endif

@@ -58,8 +58,7 @@
 #define LF_ABI_MAJOR(version) ((version) / 1000u)
 
 /* True if `field` exists in the struct that `pointer` points at, by the size that its allocator stated. */
-#define LF_HAS(pointer, type, field) \
-    ((pointer)->struct_size >= offsetof(type, field) + sizeof(((const type*)0)->field))
+#define LF_HAS(pointer, type, field) ((pointer)->struct_size >= offsetof(type, field) + sizeof(((const type*)0)->field))
 
 LF_EXTERN_C_BEGIN
 
@@ -73,7 +72,8 @@ typedef struct lf_str {
  * A string literal as lf_str: LF_LITERAL in expressions, host->service(host, LF_LITERAL(LF_HTTP_ID)); LF_INIT in the
  * initialisers of tables, {sizeof(lf_plugin), LF_ABI_VERSION, LF_INIT("github"), ...}.
  */
-#define LF_INIT(text) {"" text, sizeof(text) - 1}
+#define LF_INIT(text) \
+    { "" text, sizeof(text) - 1 }
 #ifdef __cplusplus
 #define LF_LITERAL(text) (lf_str{"" text, sizeof(text) - 1})
 #else

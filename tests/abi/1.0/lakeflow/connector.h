@@ -20,10 +20,13 @@ struct lf_host; /* entry.h */
 
 typedef struct lf_create_args {
     uint32_t struct_size;
-    uint32_t pace_share;  /* this process's share of the source's rate, in 1/1000: 1000 is all of it */
-    lf_context* context;  /* hand it to services; valid until destroy has returned */
-    const struct lf_host* host; /* whose context it is: two copies of a host may live in one process, so ask this one for
-                                   services, not the one that called the entry function last */
+    uint32_t pace_share; /* this process's share of the source's rate, in 1/1000: 1000 is all of it */
+    lf_context* context; /* hand it to services; valid until destroy has returned */
+    /*
+     * Whose context it is. Two copies of a host may live in one process, so services are asked of this one, not of the one that
+     * called the entry function last.
+     */
+    const struct lf_host* host;
     lf_str options;       /* JSON object: the connection's options, validated, with defaults and secrets filled in */
     lf_str run_id;        /* unique to the run; for request ids and logs */
     int64_t init_time_us; /* when the run began, microseconds since 1970 UTC: the clock that bounds it */

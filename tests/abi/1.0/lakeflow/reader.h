@@ -17,12 +17,12 @@ typedef struct lf_read_args {
     uint32_t struct_size;
     uint32_t reserved;
     lf_str table;
-    lf_str options; /* JSON object: the table's options, validated, with defaults */
-    lf_str start;   /* read what lies after it; absent: batch */
-    lf_str end;     /* read (start, end] again, exactly; absent: as far as the source and `bound` go */
-    lf_str bound;   /* the run's bound: an end offset must not pass it; absent: none known */
-    lf_str limits;  /* JSON object, see latest_offset; "{}": all available */
-    lf_str scan;    /* the accepted scan document (lakeflow/scan.h); "{}": everything */
+    lf_str options;    /* JSON object: the table's options, validated, with defaults */
+    lf_str start;      /* read what lies after it; absent: batch */
+    lf_str end;        /* read (start, end] again, exactly; absent: as far as the source and `bound` go */
+    lf_str bound;      /* the run's bound: an end offset must not pass it; absent: none known */
+    lf_str limits;     /* JSON object, see latest_offset; "{}": all available */
+    lf_str scan;       /* the accepted scan document (lakeflow/scan.h); "{}": everything */
     lf_str descriptor; /* read_partition only: one element of get_partitions' array */
 } lf_read_args;
 

@@ -19,7 +19,7 @@ typedef struct lf_write_args {
     lf_str options;
     lf_str run_id;
     lf_str mode; /* "append" | "upsert" | "truncate" (all rows are replaced) */
-    lf_str key;  /* identity of this write: equal for a retry, also in another process; goes out as an idempotency key */
+    lf_str key; /* identity of this write: equal for a retry, also in another process; goes out as an idempotency key */
     const struct ArrowSchema* schema; /* borrowed for the call */
     uint32_t partition;               /* open_writer: which one, from 0 */
     uint32_t attempt;                 /* open_writer: from 0; a retried or speculative writer has another */
