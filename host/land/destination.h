@@ -12,21 +12,12 @@
 #include "host/arrow/arrow.h"
 #include "host/base/cancel.h"
 #include "host/base/log.h"
+#include "host/state/position.h"
 
 namespace lakeflow::host {
 
 enum class land_mode { append, scd1, scd2, snapshot };
 std::string_view to_string(land_mode mode) noexcept;
-
-// Where a flow stands in its destination. `epoch` grows with each run that takes the flow over, `batch` with each commit.
-struct position {
-    std::uint32_t epoch = 0;
-    std::uint32_t batch = 0;
-    std::string end = "{}";          // canonical offset; the beginning of the next batch
-    std::string deletes_end = "{}";  // of read_table_deletes
-
-    friend bool operator==(const position&, const position&) = default;
-};
 
 // What a destination must know of a flow before its first batch.
 struct flow_spec {

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "host/land/destination.h"
+#include "host/state/position.h"
 
 namespace lakeflow::host {
 

@@ -12,7 +12,7 @@ import re
 import sys
 
 root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parents[2]).resolve()
-core = ["base", "arrow", "rows", "http", "plugin", "scan", "laws"]
+core = ["base", "arrow", "http", "rows", "plugin", "scan", "laws"]
 engine_packages = re.compile(r"(tbb|oneapi/tbb|toml\+\+|toml|CLI)(/|\.h)|CLI11|duckdb")
 foreign_packages = re.compile(r"(boost|tbb|oneapi|toml\+\+|CLI|openssl)/|zlib\.h|libpq")
 include_line = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
