@@ -11,44 +11,28 @@ namespace lakeflow::host {
 
 std::string_view to_string(retry_class c) noexcept {
     switch (c) {
-        case retry_class::permanent:
-            return "permanent";
-        case retry_class::transient:
-            return "transient";
-        case retry_class::rate_limited:
-            return "rate_limited";
-        case retry_class::auth:
-            return "auth";
-        case retry_class::not_found:
-            return "not_found";
-        case retry_class::invalid:
-            return "invalid";
-        case retry_class::unsupported:
-            return "unsupported";
-        case retry_class::cancelled:
-            return "cancelled";
+        case retry_class::permanent: return "permanent";
+        case retry_class::transient: return "transient";
+        case retry_class::rate_limited: return "rate_limited";
+        case retry_class::auth: return "auth";
+        case retry_class::not_found: return "not_found";
+        case retry_class::invalid: return "invalid";
+        case retry_class::unsupported: return "unsupported";
+        case retry_class::cancelled: return "cancelled";
     }
     return "unknown";
 }
 
 std::string_view default_code(retry_class c) noexcept {
     switch (c) {
-        case retry_class::permanent:
-            return "source.failed";
-        case retry_class::transient:
-            return "source.transient";
-        case retry_class::rate_limited:
-            return "source.rate_limited";
-        case retry_class::auth:
-            return "source.auth";
-        case retry_class::not_found:
-            return "source.not_found";
-        case retry_class::invalid:
-            return "config.invalid";
-        case retry_class::unsupported:
-            return "source.unsupported";
-        case retry_class::cancelled:
-            return "cancelled";
+        case retry_class::permanent: return "source.failed";
+        case retry_class::transient: return "source.transient";
+        case retry_class::rate_limited: return "source.rate_limited";
+        case retry_class::auth: return "source.auth";
+        case retry_class::not_found: return "source.not_found";
+        case retry_class::invalid: return "config.invalid";
+        case retry_class::unsupported: return "source.unsupported";
+        case retry_class::cancelled: return "cancelled";
     }
     return "plugin.bad_status";
 }

@@ -99,9 +99,7 @@ civil civil_from_days(std::int64_t days) noexcept {
     return {static_cast<int>(year_of_era) + static_cast<int>(era) * 400 + (month <= 2 ? 1 : 0), month, day_of_month};
 }
 
-std::int64_t floor_div(std::int64_t a, std::int64_t b) noexcept {
-    return a / b - (a % b < 0 ? 1 : 0);
-}
+std::int64_t floor_div(std::int64_t a, std::int64_t b) noexcept { return a / b - (a % b < 0 ? 1 : 0); }
 
 std::string date_time(std::int64_t us, int fraction_digits) {
     const std::int64_t days = floor_div(us, day);
@@ -177,13 +175,9 @@ std::string format_rfc3339(std::int64_t us) {
     return date_time(us, fraction == 0 ? 0 : fraction % 1000 == 0 ? 3 : 6) + 'Z';
 }
 
-std::string format_local(std::int64_t us) {
-    return date_time(us, 6);
-}
+std::string format_local(std::int64_t us) { return date_time(us, 6); }
 
-std::string format_date(std::int32_t days) {
-    return date_time(std::int64_t{days} * day, 0).substr(0, 10);
-}
+std::string format_date(std::int32_t days) { return date_time(std::int64_t{days} * day, 0).substr(0, 10); }
 
 std::optional<std::int64_t> parse_http_date_us(std::string_view text, std::int64_t now_us) noexcept {
     text = trim(text);
