@@ -202,7 +202,7 @@ void exchange_core::decide(bool whole, const wire_failure* cut) {
 void exchange_core::deliver() {
     auto answer = std::make_shared<final_answer>();
     answer->head = head_;
-    answer->url = shown_url();
+    answer->url = target_.text();
     answer->attempts = attempt_;
     out.head(round_, std::move(answer));
 }
@@ -211,20 +211,17 @@ void exchange_core::limited(const std::string& body) {
     const http_options& options = plan_.flow->http;
     ++limits_met_;
     std::int64_t delay = 0;
-    if (const auto asked = asked_wait_us(said_); asked && *asked > 0) {
+    const auto asked = asked_wait_us(said_);
+    const std::int64_t cap = std::min(engine_->settings.backoff_cap_us, options.max_wait_us);
+    if (asked && *asked > 0) {
         delay = *asked;
-    } else {
+    } else if (!asked && (head_.status == 403 || lower_ascii(body).find("secondary rate limit") != std::string::npos)) {
         // Nothing is said. GitHub asks for a minute at least after its secondary limit, and more each time.
-        const bool secondary =
-            head_.status == 403 || lower_ascii(body).find("secondary rate limit") != std::string::npos;
-        const std::int64_t base = secondary ? options.limit_wait_us : options.backoff_us;
-        delay = base;
+        delay = options.limit_wait_us;
         for (int i = 1; i < limits_met_ && delay < options.max_wait_us; ++i) delay *= 2;
-        if (secondary)
-            delay = std::min(delay, std::max(options.max_wait_us, options.limit_wait_us));
-        else
-            delay = backoff_us(limits_met_, base, std::min(engine_->settings.backoff_cap_us, options.max_wait_us),
-                               engine_->random());
+        delay = std::min(delay, std::max(options.max_wait_us, options.limit_wait_us));
+    } else {
+        delay = backoff_us(limits_met_, options.backoff_us, cap, engine_->random());
     }
     own_pace().block(monotonic_us() + delay, "rate limit");
     if (delay > options.max_wait_us || attempt_ >= options.attempts || !plan_.may_retry()) {
@@ -260,7 +257,7 @@ void exchange_core::follow() {
         head_.status == 303 ? method_ != "HEAD" : (head_.status == 301 || head_.status == 302) && method_ == "POST";
     const std::string method = to_get ? "GET" : method_;
     if (visited_.contains(method + " " + next.text())) {
-        refuse("the redirects lead in a circle, back to " + next.text(), "source.page_cycle");
+        refuse("the redirects lead in a circle, back to " + next.origin(), "source.page_cycle");
         return;
     }
     if (++redirects_ > most_redirects) {

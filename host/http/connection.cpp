@@ -271,7 +271,7 @@ class socket_connection final : public connection {
             const socket_address address = addresses_[address_at_++];
             const int fd = ::socket(address.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
             if (fd < 0) {
-                last_error_ = std::strerror(errno);
+                last_error_ = error_text(errno);
                 continue;
             }
             const int on = 1;
@@ -280,7 +280,7 @@ class socket_connection final : public connection {
             const int why = errno;
             if (code != 0 && why != EINPROGRESS) {
                 ::close(fd);
-                last_error_ = std::strerror(why);
+                last_error_ = error_text(why);
                 continue;
             }
             boost::system::error_code ec;
@@ -307,7 +307,7 @@ class socket_connection final : public connection {
         socklen_t size = sizeof code;
         if (::getsockopt(socket_.native_handle(), SOL_SOCKET, SO_ERROR, &code, &size) != 0) code = errno;
         if (code != 0) {
-            last_error_ = std::strerror(code);
+            last_error_ = error_text(code);
             drop_socket();
             next_address();
             return;

@@ -47,11 +47,18 @@ class live_exchange final : public exchange {
     bool read(std::string_view& piece) override {
         const final_answer& answer = known();
         try {
-            if (!reading_) {
-                coding_ = inflater_for(answer.head.joined("Content-Encoding"));
-                reading_ = true;
+            if (reading_) return coding_ ? read_inflated(piece) : read_plain(piece);
+            // The coding matters only if there is a body: an answer to HEAD may name one, too.
+            if (!next_slice()) return false;
+            reading_ = true;
+            coding_ = inflater_for(answer.head.joined("Content-Encoding"));
+            if (!coding_) {
+                piece = current_.bytes;
+                count(piece.size());
+                return true;
             }
-            return coding_ ? read_inflated(piece) : read_plain(piece);
+            coding_->feed(current_.bytes);
+            return read_inflated(piece);
         } catch (const failure& f) {
             piece = {};
             if (f.get().retry == retry_class::cancelled) throw;
@@ -260,7 +267,10 @@ http_service::~http_service() {
 }
 
 std::unique_ptr<exchange> http_service::start(const lf_context& context, const http_request& request) {
-    auto core = std::make_shared<exchange_core>(impl_->engine, make_plan(context, request));
+    exchange_plan plan = make_plan(context, request);
+    // The environment is read here, on the caller's thread, not beside a setenv of the program.
+    impl_->engine->proxy_for(plan.target, plan.flow->http.proxy);
+    auto core = std::make_shared<exchange_core>(impl_->engine, std::move(plan));
     impl_->engine->loop.start();
     impl_->engine->loop.post([core] { core->begin(); });
     return std::make_unique<live_exchange>(std::move(core));

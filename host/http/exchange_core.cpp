@@ -226,6 +226,14 @@ wire_timeouts exchange_core::timeouts() const {
     return {options.connect_timeout_us, options.first_byte_timeout_us, options.idle_timeout_us};
 }
 
+std::string exchange_core::shown_url() const {
+    std::string text = target_.text();
+    // Where another origin was named by a redirect, its query is often a credential of its own: a signed link.
+    const auto query = text.find('?');
+    if (redirects_ > 0 && !on_origin() && query != std::string::npos) text.replace(query, std::string::npos, "?...");
+    return text;
+}
+
 request_facts exchange_core::facts() const {
     const bool has = plan_.auth.where != credential::place::none;
     return {method_, shown_url(), has, has && on_origin(), attempt_};

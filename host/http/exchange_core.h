@@ -95,7 +95,7 @@ class exchange_core final : public std::enable_shared_from_this<exchange_core>, 
     void count(std::atomic<std::int64_t> http_counters::*what, std::int64_t delta) const;
     bool accepted() const;
     bool on_origin() const { return !left_origin_ && target_.origin() == plan_.origin; }
-    std::string shown_url() const { return target_.text(); }
+    std::string shown_url() const;
     request_facts facts() const;
     pace& own_pace();
     wire_timeouts timeouts() const;

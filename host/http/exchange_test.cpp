@@ -492,6 +492,18 @@ BOOST_AUTO_TEST_CASE(query_credentials_are_sent_and_never_shown) {
     BOOST_TEST(ctx.log().find("/x?a=1") != std::string::npos);
 }
 
+BOOST_AUTO_TEST_CASE(signed_links_are_not_shown) {
+    simple_server store([](const std::string&, int) { return answer(404, "gone"); });
+    simple_server server([&](const std::string&, int) {
+        return answer(302, "", "Location: " + store.url("/file?signature=canary-signature") + "\r\n");
+    });
+    const error e = fetch_error(service, ctx.context, server.url("/download"));
+    BOOST_TEST(store.requests().at(0).starts_with("GET /file?signature=canary-signature HTTP"));
+    BOOST_TEST(e.message.find("/file?...") != std::string::npos);
+    BOOST_TEST(e.message.find("canary") == std::string::npos);
+    BOOST_TEST(ctx.log().find("canary") == std::string::npos);
+}
+
 BOOST_AUTO_TEST_CASE(requests_that_cannot_be_sent_are_refused) {
     const auto code = [&](auto&& change) {
         http_request r = request_for("http://127.0.0.1:1/");

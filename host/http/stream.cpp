@@ -27,7 +27,7 @@ io_result byte_stream::read(char* data, std::size_t size, std::size_t& count) {
     }
     if (got == 0) return io_result::end;
     if (may_pass(errno)) return io_result::want_read;
-    error_ = std::strerror(errno);
+    error_ = error_text(errno);
     return io_result::failed;
 }
 
@@ -39,7 +39,7 @@ io_result byte_stream::write(const char* data, std::size_t size, std::size_t& co
         return io_result::done;
     }
     if (may_pass(errno)) return io_result::want_write;
-    error_ = std::strerror(errno);
+    error_ = error_text(errno);
     return io_result::failed;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstring>
 #include <map>
 #include <memory>
 #include <string>
@@ -16,6 +17,12 @@ namespace lakeflow::host {
 
 // What a read, write or handshake on a non-blocking stream came to.
 enum class io_result { done, want_read, want_write, end, failed };
+
+// errno in words, whatever the locale.
+inline const char* error_text(int code) noexcept {
+    const char* text = strerrordesc_np(code);
+    return text != nullptr ? text : "unknown error";
+}
 
 // Settings, and the roots that are trusted; made once a ca_file and kept, because reading the system's roots takes 20 ms.
 class tls_contexts {
