@@ -27,7 +27,8 @@ void buffer::grow(std::size_t more) {
     constexpr std::size_t slow_down = std::size_t{64} << 20;  // from here by a half, not by doubling
     if (more > (std::size_t{1} << 62)) throw std::bad_alloc();
     const std::size_t wanted = capacity_ < slow_down ? capacity_ * 2 : capacity_ + capacity_ / 2;
-    const std::size_t capacity = std::max({std::size_t{64}, wanted, size_ + more});
+    const std::size_t begin = capacity_ == 0 ? first_ : 0;
+    const std::size_t capacity = std::max({std::size_t{64}, begin, wanted, size_ + more});
     void* data = std::realloc(data_, capacity);
     if (!data) throw std::bad_alloc();
     data_ = static_cast<std::uint8_t*>(data);

@@ -22,13 +22,15 @@ class buffer {
     buffer(buffer&& other) noexcept
         : data_(std::exchange(other.data_, nullptr)),
           size_(std::exchange(other.size_, 0)),
-          capacity_(std::exchange(other.capacity_, 0)) {}
+          capacity_(std::exchange(other.capacity_, 0)),
+          first_(other.first_) {}
     buffer& operator=(buffer&& other) noexcept {
         if (this != &other) {
             std::free(data_);
             data_ = std::exchange(other.data_, nullptr);
             size_ = std::exchange(other.size_, 0);
             capacity_ = std::exchange(other.capacity_, 0);
+            first_ = other.first_;
         }
         return *this;
     }
@@ -79,6 +81,13 @@ class buffer {
     void reserve(std::size_t count) {
         if (count > capacity_ - size_) grow(count);
     }
+    // Moves the bytes out. The next ones are expected to be about as many: a column that gives batch after batch grows once a batch.
+    buffer release() noexcept {
+        buffer result(std::move(*this));
+        constexpr std::size_t most = std::size_t{1} << 20;
+        first_ = result.size_ < most ? result.size_ + result.size_ / 8 : most;
+        return result;
+    }
 
   private:
     void grow(std::size_t more);
@@ -86,6 +95,7 @@ class buffer {
     std::uint8_t* data_ = nullptr;
     std::size_t size_ = 0;
     std::size_t capacity_ = 0;
+    std::size_t first_ = 0;  // the capacity to begin with
 };
 
 inline bool get_bit(const void* bits, std::int64_t i) noexcept {
@@ -114,7 +124,7 @@ class bitmap {
     void erase_head(std::int64_t count);
     buffer release() noexcept {
         size_ = 0;
-        return std::move(bytes_);
+        return bytes_.release();
     }
 
   private:

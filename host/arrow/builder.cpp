@@ -85,7 +85,7 @@ arrow_array fixed_column<T>::finish() {
     const std::int64_t rows = length();
     const std::int64_t null_count = nulls();
     buffer marks = take_marks();
-    return make_array(rows, null_count, pack(std::move(marks), std::exchange(values_, buffer())), {});
+    return make_array(rows, null_count, pack(std::move(marks), values_.release()), {});
 }
 
 template <class T>
@@ -169,8 +169,8 @@ arrow_array text_column::finish() {
     drop_open_value();
     const std::int64_t rows = length();
     const std::int64_t null_count = nulls();
-    std::vector<buffer> buffers = pack(take_marks(), std::exchange(offsets_, buffer()));
-    buffers.push_back(std::exchange(data_, buffer()));
+    std::vector<buffer> buffers = pack(take_marks(), offsets_.release());
+    buffers.push_back(data_.release());
     push_offset();
     return make_array(rows, null_count, std::move(buffers), {});
 }
@@ -271,7 +271,7 @@ arrow_array list_column::finish() {
     std::vector<arrow_array> children;
     children.push_back(child_->finish());
     buffer marks = take_marks();
-    std::vector<buffer> buffers = pack(std::move(marks), std::exchange(offsets_, buffer()));
+    std::vector<buffer> buffers = pack(std::move(marks), offsets_.release());
     push_offset();
     return make_array(rows, null_count, std::move(buffers), std::move(children));
 }

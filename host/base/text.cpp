@@ -1,6 +1,7 @@
 // host/base/text.cpp: see text.h.
 #include "host/base/text.h"
 
+#include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/rand.h>
 
@@ -39,6 +40,11 @@ std::optional<quantity> parse_quantity(std::string_view text) noexcept {
 std::optional<std::uint64_t> times(std::uint64_t number, std::uint64_t factor) noexcept {
     if (number > std::numeric_limits<std::int64_t>::max() / factor) return std::nullopt;
     return number * factor;
+}
+
+// OpenSSL cleans up at exit, under the thread of the http service, unless whoever uses it first says otherwise.
+void keep_openssl_at_exit() noexcept {
+    OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, nullptr);
 }
 
 }  // namespace
@@ -247,6 +253,7 @@ std::string hex(std::span<const std::uint8_t> bytes) {
 }
 
 std::string sha256_hex(std::string_view bytes) {
+    keep_openssl_at_exit();
     std::array<std::uint8_t, 32> digest{};
     unsigned size = 0;
     EVP_Digest(bytes.data(), bytes.size(), digest.data(), &size, EVP_sha256(), nullptr);
@@ -275,6 +282,7 @@ std::uint64_t hash64(std::string_view bytes, std::uint64_t seed) noexcept {
 }
 
 std::string random_id() {
+    keep_openssl_at_exit();
     std::array<std::uint8_t, 16> bytes{};
     RAND_bytes(bytes.data(), static_cast<int>(bytes.size()));
     return hex(bytes);

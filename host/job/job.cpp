@@ -61,7 +61,7 @@ const std::vector<key> table_keys{{"source"},
                                   {"schema", key_type::text, later},
                                   {"read_schema", key_type::text, later},
                                   {"max_mismatches", key_type::integer, later},
-                                  {"allow_empty", key_type::boolean, later},
+                                  {"allow_empty", key_type::boolean},
                                   {"max_delete_ratio", key_type::number, later},
                                   {"on_status", key_type::table, later},
                                   {"track", key_type::texts, later}};
@@ -268,6 +268,7 @@ job_table read_table_entry(const document& doc, const json::object& entry, std::
     if (out.primary_keys && out.primary_keys->empty() && out.mode != land_mode::append)
         t.refuse("primary_keys", "is an empty list");
     out.sequence_by = t.text("sequence_by");
+    out.allow_empty = t.boolean("allow_empty").value_or(false);
     out.columns = t.texts("columns").value_or(std::vector<std::string>{});
     if (t.has("columns") && out.columns.empty())
         t.refuse("columns", "is an empty list", "Leave it out to land all columns.");

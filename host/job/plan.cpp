@@ -46,6 +46,7 @@ run_plan make_plan(const job& j, std::shared_ptr<const plugin> p, const std::vec
         t.primary_keys = table.primary_keys;
         t.sequence_by = table.sequence_by;
         t.columns = table.columns;
+        t.allow_empty = table.allow_empty;
         t.limits = table.limits;
         plan.tables.push_back(std::move(t));
     }

@@ -3,6 +3,8 @@
 
 #include "host/base/error.h"
 #include "host/land/delta/delta.h"
+#include "host/land/duckdb/duckdb.h"
+#include "host/land/jsonl/jsonl.h"
 
 namespace lakeflow::host {
 
@@ -19,6 +21,8 @@ std::string_view to_string(land_mode mode) noexcept {
 std::unique_ptr<destination> make_destination(const destination_options& options, logger log,
                                               std::shared_ptr<cancel_token> stop) {
     if (options.type == "delta") return delta::make_delta_destination(options, std::move(log), std::move(stop));
+    if (options.type == "duckdb") return duckdb::make_duckdb_destination(options, std::move(log), std::move(stop));
+    if (options.type == "jsonl") return jsonl::make_jsonl_destination(options, std::move(log), std::move(stop));
     if (options.type == "postgres" || options.type == "connector") {
         throw failure("config.not_supported", "a destination of type " + options.type + " is not built yet",
                       "use type = \"delta\", \"duckdb\" or \"jsonl\"");

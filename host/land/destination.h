@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -102,6 +103,7 @@ class destination {
 struct destination_options {
     std::string type;  // delta | duckdb | jsonl | postgres | connector
     std::string path;  // "-" for jsonl on stdout
+    std::function<void(std::string_view)> standard_output;  // where jsonl with path "-" writes; empty: to descriptor 1
     std::string schema;
     std::string duckdb_library;              // empty: found by environment, next to the host, in the cache
     std::size_t memory_bytes = 192u << 20;   // what landing and DuckDB may use together

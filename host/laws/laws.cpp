@@ -34,12 +34,12 @@ void flow_laws::set_bound_time(std::int64_t init_time_us, bool declared) {
     bound_is_law_ = declared;
 }
 
-bool flow_laws::reached() const {
+bool flow_laws::reaches(const std::string& end) const {
     if (!bound_) return false;
-    if (order_.same(position_, *bound_)) return true;
-    const auto order = order_.compare(position_, *bound_);
+    if (order_.same(end, *bound_)) return true;
+    const auto order = order_.compare(end, *bound_);
     // Rows that share the bound's cursor may be left if the offset tells them apart: then only the same offset is the end.
-    return order && (*order > 0 || (*order == 0 && order_.only_cursor(position_)));
+    return order && (*order > 0 || (*order == 0 && order_.only_cursor(end)));
 }
 
 void flow_laws::broken(std::string_view code, const std::string& what, std::string_view law,
@@ -93,7 +93,7 @@ law_end flow_laws::planned(const std::string& end) const {
 
 law_end flow_laws::replayed(const std::string& end) const { return {verdict::goes_on, end, false, config_.snapshot}; }
 
-law_end flow_laws::read(const std::optional<std::string>& end, std::int64_t rows) {
+law_end flow_laws::read(const std::optional<std::string>& end, std::int64_t rows, std::int64_t again) {
     if (config_.snapshot) return read_snapshot(end, rows);
     if (!end) {
         broken("plugin.contract", "read_table from " + shown(position_) + " ended without saying where it ended",
@@ -102,6 +102,7 @@ law_end flow_laws::read(const std::optional<std::string>& end, std::int64_t rows
     }
     if (order_.same(*end, position_)) {
         if (rows == 0) return {verdict::ends, position_, false, true};
+        if (rows == again) return {verdict::goes_on, position_, false, true};
         broken("offset.rows_without_progress",
                "read_table gave " + std::to_string(rows) + " rows and ended where it began, at " + shown(position_),
                "rows mean a moved offset; equal offsets mean no rows",

@@ -48,14 +48,20 @@ class flow_laws {
     void set_bound_time(std::int64_t init_time_us, bool declared);
     // As the plugin gets it; nothing if none is known.
     const std::optional<std::string>& bound() const noexcept { return bound_; }
+    // False if the bound is only where the run stops, so that an end may lie past it.
+    bool bound_is_law() const noexcept { return bound_is_law_; }
 
     // True if the position is at or past the bound: the flow has reached it and nothing more is to be asked.
-    bool reached() const;
+    bool reached() const { return reaches(position_); }
+    // The same of an offset that a batch would end at.
+    bool reaches(const std::string& end) const;
 
     // latest_offset gave `end` for the next batch. Equal to the position: the flow ends (contract 2).
     law_end planned(const std::string& end) const;
-    // read_table, from the position, has ended at `end` (nothing: it said none) after `rows` rows.
-    law_end read(const std::optional<std::string>& end, std::int64_t rows);
+    // read_table, from the position, has ended at `end` (nothing: it said none) after `rows` rows, of which `again` lie at or below
+    // the start in a table that reads rows again ("rereads"): those are no progress, and an offset that stands still is then the
+    // end of the flow (`complete`), after they have been landed.
+    law_end read(const std::optional<std::string>& end, std::int64_t rows, std::int64_t again = 0);
     // A batch that was planned by a dead run is read again: never beyond the bound (contract 5).
     law_end replayed(const std::string& end) const;
 

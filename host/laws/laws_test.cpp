@@ -77,6 +77,15 @@ BOOST_AUTO_TEST_CASE(the_same_instant_in_other_words_is_no_progress) {
     BOOST_TEST((laws.planned(R"({"c":"2026-03-01T12:00:00+02:00"})").next == verdict::ends));
 }
 
+BOOST_AUTO_TEST_CASE(rows_that_an_inclusive_read_brings_again_are_no_progress_and_no_breach) {
+    flow_laws laws(config(cursor_form::integer), n(7));
+    const auto end = laws.read(n(7), 3, 3);
+    BOOST_TEST((end.next == verdict::goes_on));  // they may hold a change at that very cursor
+    BOOST_TEST(end.complete);
+    BOOST_TEST(end.end == n(7));
+    breaks("offset.rows_without_progress", {"4 rows"}, [&] { laws.read(n(7), 4, 3); });
+}
+
 BOOST_AUTO_TEST_CASE(a_moved_offset_without_rows_is_lawful) {
     flow_laws laws(config(), n(1));
     BOOST_TEST((laws.read(n(2), 0).next == verdict::goes_on));

@@ -8,6 +8,7 @@
 #include "host/base/text.h"
 #include "host/plugin/calls.h"
 #include "host/plugin/metadata.h"
+#include "host/plugin/services.h"
 
 namespace lakeflow::host {
 namespace {
@@ -137,6 +138,7 @@ plugin_connector::plugin_connector(std::shared_ptr<const plugin> p, const std::s
         args.struct_size = sizeof args;
         args.pace_share = pace_share;
         args.context = &context_;
+        args.host = host_table();
         args.options = to_abi(options);
         args.run_id = to_abi(context_.flow->run_id);
         args.init_time_us = context_.flow->init_time_us;

@@ -19,9 +19,7 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::size_t slice = std::size_t{16} << 20;       // bytes between two looks at the sizes and the cancellation
-constexpr std::size_t look_from = std::size_t{128} << 20;  // bytes fed from which each row looks at the sizes
-constexpr std::size_t widest_column = std::size_t{512} << 20;  // int32 offsets reach to four times this
+constexpr std::size_t slice = std::size_t{16} << 20;  // bytes between two looks at the sizes and the cancellation
 
 std::string_view sv(json::string_view s) noexcept { return {s.data(), s.size()}; }
 
@@ -65,8 +63,9 @@ json::parse_options options() {
 }  // namespace
 
 struct decoder::impl final : csv_sink {
-    impl(const lf_context* context, const ArrowSchema& schema, std::string_view spec)
-        : plan_(schema, parse_rows_spec(spec)),
+    impl(const lf_context* context, const ArrowSchema& schema, std::string_view spec, decoder_limits limits)
+        : limits_(limits),
+          plan_(schema, parse_rows_spec(spec)),
           machine_(plan_, context),
           parser_(options(), events{&machine_}),
           csv_(machine_.who()) {
@@ -82,7 +81,7 @@ struct decoder::impl final : csv_sink {
             return ec ? ec.message() : std::string("text after the end");
         };
         machine_.after_row = [this] {
-            if (plan_.table->widest() > widest_column) seal();
+            if (plan_.table->widest() > limits_.widest_column) seal();
         };
         machine_.begin_document();
         last_ = machine_.take_counts();
@@ -134,7 +133,7 @@ struct decoder::impl final : csv_sink {
             const std::string_view part = bytes.substr(0, slice);
             bytes.remove_prefix(part.size());
             fed_ += part.size();
-            if (fed_ > look_from || plan_.table->length() > (1 << 20)) machine_.tell_rows = true;
+            if (fed_ > limits_.look_from || plan_.table->length() > (1 << 20)) machine_.tell_rows = true;
             feed_part(part);
         }
     }
@@ -325,6 +324,7 @@ struct decoder::impl final : csv_sink {
         return result + "}";
     }
 
+    decoder_limits limits_;
     plan plan_;
     machine machine_;
     parser parser_;
@@ -347,8 +347,8 @@ struct decoder::impl final : csv_sink {
     std::vector<std::vector<slot*>> by_field_;
 };
 
-decoder::decoder(const lf_context* context, const ArrowSchema& schema, std::string_view spec)
-    : impl_(std::make_unique<impl>(context, schema, spec.empty() ? "{}" : spec)) {}
+decoder::decoder(const lf_context* context, const ArrowSchema& schema, std::string_view spec, decoder_limits limits)
+    : impl_(std::make_unique<impl>(context, schema, spec.empty() ? "{}" : spec, limits)) {}
 decoder::~decoder() = default;
 decoder::decoder(decoder&&) noexcept = default;
 decoder& decoder::operator=(decoder&&) noexcept = default;

@@ -22,11 +22,17 @@ namespace lakeflow::host {
 
 class exchange;
 
+// When rows leave the columns before the caller takes them. Other values are for tests.
+struct decoder_limits {
+    std::size_t look_from = std::size_t{128} << 20;      // bytes fed from which each row looks at the sizes
+    std::size_t widest_column = std::size_t{512} << 20;  // int32 offsets reach to four times this
+};
+
 class decoder {
   public:
     // `context` may be null: messages then name no table, and nothing cancels. Throws schema.unsupported, config.rows_spec (retry
     // class invalid).
-    decoder(const lf_context* context, const ArrowSchema& schema, std::string_view spec);
+    decoder(const lf_context* context, const ArrowSchema& schema, std::string_view spec, decoder_limits limits = {});
     ~decoder();
     decoder(decoder&&) noexcept;
     decoder& operator=(decoder&&) noexcept;

@@ -38,6 +38,7 @@ struct table_plan {
     std::vector<std::string> columns;  // empty: all. Names match without regard to case unless two differ only by it
     std::string limits;                // JSON as in lf_latest_args; empty: the plugin's default_read_limit, else all
     mismatch_policy on_mismatch = mismatch_policy::fail;
+    bool allow_empty = false;  // snapshot: may leave a table that has rows without any
 };
 
 // How often a failed read is tried again, and when the laws give up. Tests shorten the times.
@@ -49,7 +50,7 @@ struct run_tuning {
     std::int64_t no_progress_limit = 1'000;       // empty batches without progress towards the bound (contract 3)
     std::chrono::milliseconds stop_grace{3'000};  // after the first signal: a batch may be finished in this time
     std::chrono::milliseconds stuck_after{
-        0};  // a plugin's call without any wait in a service: cancelled, plugin.timeout; 0: never
+        3'600'000};  // a plugin's call without any wait in a service: cancelled, plugin.timeout; 0: never
     std::size_t queue_bytes = 32u << 20;  // between readers and landing, across the job
     int landings_at_once = 2;             // landings that write at the same time
     int flows_at_once = 0;                // 0: as many as parallelism

@@ -1,4 +1,5 @@
-// plugins/github/chunks.hpp: a listing that grows only at its end, split by page numbers: {"pages": [first, last]}.
+// plugins/github/chunks.hpp: a listing that grows only at its end, split by page numbers: {"pages": [first, last]}, and
+// "alone": true where no other part is read at the same time.
 #pragma once
 
 #include <algorithm>
@@ -25,13 +26,17 @@ inline std::vector<json> page_chunks(const client& source, const json& place, st
         json chunk = place;
         out.push_back(std::move(chunk.set("pages", json::array({first, std::min(first + each - 1, pages)}))));
     }
+    if (out.size() == 1 || parallelism == 1) {
+        for (json& chunk : out) chunk.set("alone", true);
+    }
     return out;
 }
 
 inline std::unique_ptr<reader> read_chunk(std::shared_ptr<const client> source, rows_spec spec, std::string listing,
-                                          const json& pages) {
-    std::int64_t first = pages.items().at(0).as_int(), last = pages.items().at(1).as_int();
-    return std::make_unique<chunk_reader>(std::move(source), std::move(spec), std::move(listing), first, last);
+                                          const json& part) {
+    const std::vector<json>& pages = part.at("pages").items();
+    return std::make_unique<chunk_reader>(std::move(source), std::move(spec), std::move(listing), pages.at(0).as_int(),
+                                          pages.at(1).as_int(), part.boolean("alone"));
 }
 
 }  // namespace lakeflow::github

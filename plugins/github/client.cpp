@@ -122,11 +122,15 @@ extent client::measure(const std::string& listing_of_one) const {
     exchange answer = get(listing_of_one);
     head(answer);
     page_links found = links(answer);
-    extent out{-1, found.opaque, answer.final_url()};
+    extent out;
+    out.opaque = found.opaque;
+    out.answered = answer.final_url();
     // Read in any case: that leaves the connection to the next request.
-    std::string body = answer.text();
+    json rows = json::parse(answer.text());
+    if (!rows.is_array()) throw protocol(settings_.subject(table_) + ": a listing is no array: " + out.answered);
+    if (!rows.empty()) out.first = rows.items().front().integer("id");
     if (found.last > 0) out.rows = found.last;
-    if (!found.next) out.rows = body.find('{') == std::string::npos ? 0 : 1;
+    if (!found.next) out.rows = static_cast<std::int64_t>(rows.size());
     return out;
 }
 

@@ -32,6 +32,7 @@ struct page_links {
 struct extent {
     std::int64_t rows = -1;  // -1: not known
     bool opaque = false;     // it is walked by cursors, not by page numbers
+    std::int64_t first = 0;  // the id of the row that came
     std::string answered;    // by which address
 };
 

@@ -37,8 +37,11 @@ class walk_reader final : public reader {
             auto parents = text_lists(links_of_commits(), rows_, "parents");
             for (std::size_t i = 0; i < shas.size(); ++i) known_.saw(shas[i], std::move(parents[i]));
             if (known_.complete()) new_url_.clear();
-            // An old head that does not show up was probably pushed away: its own listing then says what is old.
-            if (++pages_ > patience && !new_url_.empty() && !known_.has_seen(old_head_)) read_old();
+            // An old head that does not show up may have been pushed away: its own listing then says what is old. One page of
+            // it at once, more only if the walk grows long.
+            ++pages_;
+            bool ask_old = pages_ == 1 || pages_ > patience;
+            if (ask_old && !new_url_.empty() && !known_.has_seen(old_head_)) read_old();
             if (known_.complete()) new_url_.clear();
             if (decode(body, shas, out)) return true;
         }
@@ -156,7 +159,7 @@ std::unique_ptr<reader> commits_feed::read(const read_args& args) {
     std::string head = part.text("head");
     std::int64_t per_page = source().chosen().per_page;
     std::string url = listing(part, head, per_page);
-    if (const json* pages = part.find("pages")) return read_chunk(shared(), source().spec(), url, *pages);
+    if (part.contains("pages")) return read_chunk(shared(), source().spec(), url, part);
     if (part.boolean("follow")) return std::make_unique<follow_reader>(shared(), source().spec(), url);
     std::string old = args.start ? args.start->text("head") : std::string();
     return std::make_unique<walk_reader>(shared(), old, head, url, listing(part, old, per_page));

@@ -1,6 +1,7 @@
 // plugins/github/pages.cpp: see pages.hpp.
 #include "pages.hpp"
 
+#include <charconv>
 #include <utility>
 
 #include "columns.hpp"
@@ -33,12 +34,15 @@ void time_range::keep(rows_spec& spec) const {
     if (to) spec.keep("updated_at", "<=", format_instant(*to));
 }
 
-page_reader::page_reader(std::shared_ptr<const client> source, schema columns, rows_spec spec, std::string first)
+page_reader::page_reader(std::shared_ptr<const client> source, schema columns, rows_spec spec, std::string first,
+                         bool look_ahead)
     : source_(std::move(source)),
       schema_(std::move(columns)),
       spec_(std::move(spec)),
-      decoder_(source_->host().rows.open(schema_, spec_)) {
+      decoder_(source_->host().rows.open(schema_, spec_)),
+      look_ahead_(look_ahead) {
     here_.url = std::move(first);
+    here_.size = source_->chosen().per_page;
 }
 
 void page_reader::reopen(const rows_spec& spec) { decoder_ = source_->host().rows.open(schema_, spec); }
@@ -64,12 +68,21 @@ bool page_reader::next(batch& out) {
 
 void page_reader::read_page() {
     exchange answer = ahead_ ? std::exchange(ahead_, exchange()) : source_->get(here_.url, {}, {422});
-    if (source_->head(answer) == 422) {
-        here_.url = refused(here_);
+    int status = 0;
+    try {
+        status = source_->head(answer);
+    } catch (const failure& error) {
+        if (!shrink(error)) throw;
+        return;
+    }
+    if (status == 422) {
+        auto instead = refused(here_);
+        done_ = !instead;
+        here_.url = instead.value_or("");
         return;
     }
     here_.links = source_->links(answer);
-    auto early = behind(here_, nullptr);
+    auto early = look_ahead_ ? behind(here_, nullptr) : std::nullopt;
     if (early) ahead_ = source_->get(*early, {}, {422});
     decoder_.decode(answer);
     answer.close();
@@ -78,10 +91,30 @@ void page_reader::read_page() {
     auto next = behind(here_, &rows);
     if (next != early) ahead_.close();
     done_ = !next;
-    if (next) here_ = page{std::move(*next), here_.ordinal + 1, {}};
+    if (next) here_ = page{std::move(*next), here_.before + here_.size, here_.size, {}};
 }
 
-std::string page_reader::refused(const page& here) {
+bool page_reader::shrink(const failure& error) {
+    if (error.how() != retry::transient || error.vendor_code() < 500) return false;
+    // A size that divides this one, so that the pages still begin where this one does: 100, 50, 25.
+    std::int64_t smaller = here_.size / 2;
+    while (smaller > 1 && here_.size % smaller != 0) --smaller;
+    if (smaller < 10) return false;
+    auto number = url_query(here_.url, "page");
+    here_.url = url_set(here_.url, "per_page", std::to_string(smaller));
+    if (number && !url_query(here_.url, "after")) {
+        std::int64_t page = 1;
+        std::from_chars(number->data(), number->data() + number->size(), page);
+        here_.url = url_set(here_.url, "page", std::to_string((page - 1) * (here_.size / smaller) + 1));
+    }
+    here_.size = smaller;
+    source_->host().log.warn(source_->chosen().subject(source_->what()) +
+                             ": GitHub does not manage a page; asking for " + std::to_string(smaller) +
+                             " rows at once");
+    return true;
+}
+
+std::optional<std::string> page_reader::refused(const page& here) {
     throw failure(retry::permanent,
                   source_->chosen().subject(source_->what()) +
                       ": GitHub refuses a page and offers no way past it (422): " + here.url,
@@ -89,36 +122,40 @@ std::string page_reader::refused(const page& here) {
 }
 
 chunk_reader::chunk_reader(std::shared_ptr<const client> source, rows_spec spec, std::string listing,
-                           std::int64_t first, std::int64_t last)
-    : page_reader(source, source->columns(), std::move(spec), url_add(listing, "page", std::to_string(first))),
+                           std::int64_t first, std::int64_t last, bool look_ahead)
+    : page_reader(source, source->columns(), std::move(spec), url_add(listing, "page", std::to_string(first)),
+                  look_ahead),
       listing_(std::move(listing)),
-      first_(first),
-      last_(last) {}
+      from_((first - 1) * source->chosen().per_page),
+      to_(last * source->chosen().per_page) {}
 
-std::optional<std::string> chunk_reader::behind(const page& here, const rows_stats*) {
-    std::int64_t number = first_ + here.ordinal;
-    if (number >= last_ || !here.links.next) return std::nullopt;
-    return by_links_ ? *here.links.next : url_add(listing_, "page", std::to_string(number + 1));
+std::string chunk_reader::numbered(std::int64_t row, std::int64_t size) const {
+    return url_add(url_set(listing_, "per_page", std::to_string(size)), "page", std::to_string(row / size + 1));
 }
 
-std::string chunk_reader::refused(const page& here) {
+std::optional<std::string> chunk_reader::behind(const page& here, const rows_stats*) {
+    std::int64_t next = from_ + here.before + here.size;
+    if (next >= to_ || !here.links.next) return std::nullopt;
+    return by_links_ ? *here.links.next : numbered(next, here.size);
+}
+
+std::optional<std::string> chunk_reader::refused(const page& here) {
     if (by_links_) return page_reader::refused(here);
     // Page numbers were allowed when this was planned, and are no more: walk there by the links.
     by_links_ = true;
-    std::string url = listing_;
-    for (std::int64_t number = 1; number < first_ + here.ordinal; ++number) {
+    std::string url = url_set(listing_, "per_page", std::to_string(here.size));
+    for (std::int64_t row = 0; row < from_ + here.before; row += here.size) {
         exchange answer = source().get(url, {}, {422});
         if (source().head(answer) == 422) return page_reader::refused(here);
         page_links links = source().links(answer);
-        // The listing has become shorter than the page that was asked for: its last page is empty of what this one wants.
-        if (!links.next) return url;
+        if (!links.next) return std::nullopt;  // the listing has become shorter than that
         url = std::move(*links.next);
     }
     return url;
 }
 
 follow_reader::follow_reader(std::shared_ptr<const client> source, rows_spec spec, std::string first)
-    : page_reader(source, source->columns(), std::move(spec), std::move(first)) {}
+    : page_reader(source, source->columns(), std::move(spec), std::move(first), true) {}
 
 std::optional<std::string> follow_reader::behind(const page& here, const rows_stats*) { return here.links.next; }
 
@@ -132,34 +169,30 @@ std::optional<std::string> newest_reader::behind(const page& here, const rows_st
 }
 
 window_reader::window_reader(std::shared_ptr<const client> source, rows_spec spec, std::string listing,
-                             time_range window, std::int64_t expected)
+                             time_range window)
     : page_reader(source, source->columns(), std::move(spec.watch("updated_at")), with_since(listing, window)),
       listing_(std::move(listing)),
       window_(window),
-      expected_(expected) {}
+      anchor_(window.inclusive ? window.from : std::nullopt) {}
 
 std::optional<std::string> window_reader::behind(const page& here, const rows_stats* rows) {
-    if (!here.links.next) return std::nullopt;
-    if (rows == nullptr) {
-        // Fetched ahead only where the window has surely not ended with this page.
-        return here.links.opaque && seen_ + source().chosen().per_page < expected_ ? here.links.next : std::nullopt;
-    }
-    seen_ += rows->rows;
+    if (rows == nullptr || !here.links.next) return std::nullopt;
     auto last = instant_of(*rows, rows->last, "updated_at");
     if (last && window_.passed_by(*last)) return std::nullopt;
     return here.links.opaque || !last ? here.links.next : again_from(here, *last);
 }
 
 std::optional<std::string> window_reader::again_from(const page& here, std::int64_t last) {
-    // A page of ties with the one before it has no instant to go on from: only its link does.
-    if (last == anchor_) return here.links.next;
+    // A page whose rows all tie with what it was asked from has no instant to go on from: only its link does.
+    if (anchor_ && last <= *anchor_) return here.links.next;
     anchor_ = last;
     // The rows of that last instant come again, and are dropped by their keys.
     json keys = json::array();
     for (std::int64_t key : keys_at(columns(), hold(), "id", "updated_at", last)) keys.push(json::array({key}));
+    // So is what lies below it, should the server not keep to `since`.
     rows_spec rest = spec();
-    reopen(rest.drop_keys({"id"}, std::move(keys)));
-    return with_since(listing_, {last, true, {}});
+    reopen(rest.keep("updated_at", ">=", format_instant(last)).drop_keys({"id"}, std::move(keys)));
+    return with_since(url_set(listing_, "per_page", std::to_string(here.size)), {last, true, {}});
 }
 
 }  // namespace lakeflow::github

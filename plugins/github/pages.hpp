@@ -1,5 +1,6 @@
-// plugins/github/pages.hpp: readers that walk the pages of one listing. The next page is on its way while the present one is
-// decoded, wherever its address is known by then. Each reader belongs to one thread at a time.
+// plugins/github/pages.hpp: readers that walk the pages of one listing. A reader that works alone asks for the next page while the
+// present one is decoded; where several work at once, each has one request on its way, so that the job's parallelism is the
+// number of requests. Each reader belongs to one thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -29,6 +30,7 @@ struct time_range {
     void keep(rows_spec& spec) const;
 };
 
+// A page that GitHub cannot make in time (5xx, after all retries) is asked for in smaller pieces, and so is the rest.
 class page_reader : public reader {
   public:
     schema columns() const override { return schema_; }
@@ -38,17 +40,19 @@ class page_reader : public reader {
     // One answered page.
     struct page {
         std::string url;
-        std::int64_t ordinal = 0;  // 0 for the first page of this reader
+        std::int64_t before = 0;  // rows of the pages that this reader has passed, were all of them full
+        std::int64_t size = 0;    // per_page
         page_links links;
     };
 
-    page_reader(std::shared_ptr<const client> source, schema columns, rows_spec spec, std::string first);
+    page_reader(std::shared_ptr<const client> source, schema columns, rows_spec spec, std::string first,
+                bool look_ahead = false);
 
-    // The address of the page behind this one; nothing: this was the last. Asked twice: before the rows are decoded (`rows` is
-    // null; an address given now is fetched meanwhile) and after, which counts.
+    // The address of the page behind this one; nothing: this was the last. `rows`: what was decoded of this page. A reader that
+    // looks ahead is asked a first time before that, with null, and fetches what it says meanwhile.
     virtual std::optional<std::string> behind(const page& here, const rows_stats* rows) = 0;
-    // The page was refused because of its number (422). Gives an address to go on from, or throws.
-    virtual std::string refused(const page& here);
+    // The page was refused because of its number (422). Gives an address to go on from; nothing: there is no such page; or throws.
+    virtual std::optional<std::string> refused(const page& here);
 
     const client& source() const { return *source_; }
     // Replaces the decoder; its rows must have been taken.
@@ -59,6 +63,7 @@ class page_reader : public reader {
 
   private:
     void read_page();
+    bool shrink(const failure& error);
 
     std::shared_ptr<const client> source_;
     schema schema_;
@@ -66,8 +71,8 @@ class page_reader : public reader {
     decoder decoder_;
     batch held_;
     page here_;
+    bool look_ahead_;
     exchange ahead_;
-    std::string ahead_url_;
     bool done_ = false;
 };
 
@@ -75,15 +80,17 @@ class page_reader : public reader {
 class chunk_reader final : public page_reader {
   public:
     chunk_reader(std::shared_ptr<const client> source, rows_spec spec, std::string listing, std::int64_t first,
-                 std::int64_t last);
+                 std::int64_t last, bool look_ahead);
 
   private:
     std::optional<std::string> behind(const page& here, const rows_stats* rows) override;
-    std::string refused(const page& here) override;
+    std::optional<std::string> refused(const page& here) override;
 
-    std::string listing_;  // without a page number
-    std::int64_t first_, last_;
-    bool by_links_ = false;  // page numbers are refused
+    std::string numbered(std::int64_t row, std::int64_t size) const;
+
+    std::string listing_;     // without a page number
+    std::int64_t from_, to_;  // rows of the listing: [from, to)
+    bool by_links_ = false;   // page numbers are refused
 };
 
 // A listing from its first page to its last, by its links.
@@ -112,9 +119,8 @@ class newest_reader final : public page_reader {
 // then moves no other one out of sight.
 class window_reader final : public page_reader {
   public:
-    // `listing` has all parameters but since. `expected`: about how many rows there are; 0: not known.
-    window_reader(std::shared_ptr<const client> source, rows_spec spec, std::string listing, time_range window,
-                  std::int64_t expected);
+    // `listing` has all parameters but since.
+    window_reader(std::shared_ptr<const client> source, rows_spec spec, std::string listing, time_range window);
 
   private:
     std::optional<std::string> behind(const page& here, const rows_stats* rows) override;
@@ -122,8 +128,7 @@ class window_reader final : public page_reader {
 
     std::string listing_;
     time_range window_;
-    std::int64_t expected_, seen_ = 0;
-    std::optional<std::int64_t> anchor_;
+    std::optional<std::int64_t> anchor_;  // the instant that the present page was asked from
 };
 
 }  // namespace lakeflow::github

@@ -28,17 +28,19 @@ std::vector<std::int64_t> numbers_of(reader& pages) {
     return out;
 }
 
-// The reviews of some pull requests, each with a listing of its own. One request ahead of the one that is decoded.
+// The reviews of some pull requests, each with a listing of its own.
 class reviews_reader final : public reader {
   public:
-    // `pulls`: the address of the listing of pull requests. `pages`: where to find their numbers, or null.
+    // `pulls`: the address of the listing of pull requests. `pages`: where to find their numbers, or null. `alone`: the next
+    // request may be on its way while an answer is decoded.
     reviews_reader(std::shared_ptr<const client> source, std::string pulls, std::deque<std::int64_t> numbers,
-                   std::unique_ptr<reader> pages)
+                   std::unique_ptr<reader> pages, bool alone)
         : source_(std::move(source)),
           columns_(source_->columns()),
           pulls_(std::move(pulls)),
           numbers_(std::move(numbers)),
-          pages_(std::move(pages)) {}
+          pages_(std::move(pages)),
+          look_ahead_(alone) {}
 
     schema columns() const override { return columns_; }
 
@@ -70,7 +72,7 @@ class reviews_reader final : public reader {
     bool read_one(batch& out) {
         exchange answer = std::exchange(ahead_, exchange());
         std::int64_t number = ahead_number_;
-        if (!numbers_.empty()) start_next();
+        if (look_ahead_ && !numbers_.empty()) start_next();
         rows_spec spec = source_->spec();
         spec.constant("pull_number", number).context("pull_number", number);
         decoder rows = source_->host().rows.open(columns_, spec);
@@ -100,6 +102,7 @@ class reviews_reader final : public reader {
     std::string pulls_;
     std::deque<std::int64_t> numbers_;
     std::unique_ptr<reader> pages_;
+    bool look_ahead_;
     exchange ahead_;
     std::int64_t ahead_number_ = 0;
 };
@@ -107,16 +110,13 @@ class reviews_reader final : public reader {
 // Pages of pull requests, decoded to what pull_columns says.
 class number_pages final : public page_reader {
   public:
-    // first..last by number; or, with a range, from the newest on by links.
+    // Pages first..last by their numbers.
     number_pages(std::shared_ptr<const client> source, std::string listing, std::int64_t first, std::int64_t last)
-        : page_reader(std::move(source), pull_columns(), rows_spec(), url_add(listing, "page", std::to_string(first))),
-          listing_(std::move(listing)),
-          first_(first),
-          last_(last) {}
+        : page_reader(source, pull_columns(), rows_spec(), url_add(listing, "page", std::to_string(first))),
+          to_((last - first + 1) * source->chosen().per_page) {}
+    // From the newest on, as far as the range goes.
     number_pages(std::shared_ptr<const client> source, std::string listing, const time_range& range)
-        : page_reader(std::move(source), pull_columns(), kept(range), listing),
-          listing_(std::move(listing)),
-          range_(range) {}
+        : page_reader(std::move(source), pull_columns(), kept(range), std::move(listing)), range_(range) {}
 
   private:
     static rows_spec kept(const time_range& range) {
@@ -128,17 +128,13 @@ class number_pages final : public page_reader {
 
     std::optional<std::string> behind(const page& here, const rows_stats* rows) override {
         if (!here.links.next) return std::nullopt;
-        if (!range_) {
-            std::int64_t number = first_ + here.ordinal;
-            return number < last_ ? std::optional(url_add(listing_, "page", std::to_string(number + 1))) : std::nullopt;
-        }
+        if (!range_) return here.before + here.size < to_ ? here.links.next : std::nullopt;
         if (rows == nullptr) return std::nullopt;
         auto last = instant_of(*rows, rows->last, "updated_at");
         return last && range_->below(*last) ? std::nullopt : here.links.next;
     }
 
-    std::string listing_;
-    std::int64_t first_ = 1, last_ = 1;
+    std::int64_t to_ = 0;  // rows
     std::optional<time_range> range_;
 };
 
@@ -168,7 +164,7 @@ std::unique_ptr<reader> pulls_feed::read(const read_args& args) {
                                                whole);
     }
     std::string by_creation = listing(part, "created", "asc", per_page);
-    if (const json* pages = part.find("pages")) return read_chunk(shared(), std::move(spec), by_creation, *pages);
+    if (part.contains("pages")) return read_chunk(shared(), std::move(spec), by_creation, part);
     return std::make_unique<follow_reader>(shared(), std::move(spec), by_creation);
 }
 
@@ -193,7 +189,9 @@ std::vector<json> reviews_feed::plan(const plan_args& args) {
     for (std::size_t i = 0; i < numbers.size(); i += most) {
         json part = place, some = json::array();
         for (std::size_t k = i; k < std::min(i + most, numbers.size()); ++k) some.push(numbers[k]);
-        out.push_back(std::move(part.set("pulls", std::move(some))));
+        part.set("pulls", std::move(some));
+        if (numbers.size() <= most || args.parallelism == 1) part.set("alone", true);
+        out.push_back(std::move(part));
     }
     return out;
 }
@@ -209,7 +207,8 @@ std::unique_ptr<reader> reviews_feed::read(const read_args& args) {
         std::string by_creation = listing(part, "created", "asc", source().chosen().per_page);
         pages = std::make_unique<number_pages>(shared(), by_creation, run.at(0).as_int(), run.at(1).as_int());
     }
-    return std::make_unique<reviews_reader>(shared(), source().listing(part), std::move(numbers), std::move(pages));
+    return std::make_unique<reviews_reader>(shared(), source().listing(part), std::move(numbers), std::move(pages),
+                                            part.boolean("alone"));
 }
 
 }  // namespace lakeflow::github

@@ -44,6 +44,32 @@ class stride {
     bool wide_ = false;
 };
 
+// Reads nothing, but fails if the row that was the last one is no longer at its place: then a row was removed (or an old one
+// transferred here) while the pages were read, and others have slipped from one page to the next between two requests.
+class last_row_check final : public reader {
+  public:
+    last_row_check(std::shared_ptr<const client> source, std::string listing, std::int64_t rows, std::int64_t id)
+        : source_(std::move(source)), listing_(std::move(listing)), rows_(rows), id_(id) {}
+
+    schema columns() const override { return source_->columns(); }
+
+    bool next(batch&) override {
+        exchange answer = source_->get(url_add(listing_, "page", std::to_string(rows_)), {}, {422});
+        if (source_->head(answer) == 422) return false;
+        json rows = json::parse(answer.text());
+        if (rows.size() == 1 && rows.items().front().integer("id") == id_) return false;
+        throw transient(source_->chosen().subject(source_->what()) +
+                        ": a row was removed while the listing was read by its pages, and another one may have been "
+                        "passed over; it has to be read again")
+            .with_code("source.incomplete");
+    }
+
+  private:
+    std::shared_ptr<const client> source_;
+    std::string listing_;
+    std::int64_t rows_, id_;
+};
+
 }  // namespace
 
 std::vector<json> since_feed::plan(const plan_args& args) {
@@ -53,12 +79,15 @@ std::vector<json> since_feed::plan(const plan_args& args) {
     bool to_the_end = !args.end || args.end->contains("etag");
     if (!to_the_end) return windows(place, whole, -1, args.parallelism);
 
-    extent size = source().measure(in_range(listing(place, "created", "asc", 1), whole));
+    // Newest first: the one row that comes is the last of the pages.
+    extent size = source().measure(in_range(listing(place, "created", "desc", 1), whole));
     source().remember_move(place, size.answered);
     if (size.rows == 0) return {};
     bool stays = source().what().asked != states::chosen || source().chosen().state == "all";
     if (!whole.from && stays && !size.opaque && size.rows > 0 && size.rows <= deep_rows) {
-        return page_chunks(source(), place, size.rows, args.parallelism);
+        std::vector<json> parts = page_chunks(source(), place, size.rows, args.parallelism);
+        if (parts.size() > 1) parts.push_back(place.set("last", json::array({size.rows, size.first})));
+        return parts;
     }
     if (stays && size.rows > 0 && size.rows <= small_range) return {place.set("follow", true)};
     return windows(place, whole, size.rows, args.parallelism);
@@ -72,25 +101,23 @@ std::vector<json> since_feed::windows(const json& place, const time_range& whole
 
     std::vector<std::int64_t> ends;  // where one window ends and the next begins
     stride step(rows > 0 ? rows / (2 * std::int64_t{parallelism}) : small_range);
-    std::int64_t counted = step.rows();
     for (time_range rest = whole;;) {
         glimpse there = look(step.page(in_range(by_update, rest)));
         if (there.refused) {
             if (step.shrink()) continue;
             ends = evenly(by_update, whole, parallelism);
-            counted = 0;
             break;
         }
         if (there.rows < step.full() || !there.last || rest.passed_by(*there.last)) break;
-        // A tie that is longer than the step is a window of its own, which ends with its second.
         std::int64_t end = *there.last;
+        if (rest.from && end < *rest.from) break;  // a server that does not keep to `since`
+        // A tie that is longer than the step is a window of its own, which ends with its second.
         if (rest.from && end <= *rest.from) end = floor_second(*rest.from) + second_us;
         if (rest.passed_by(end)) break;
         ends.push_back(end);
         rest.from = end;
         rest.inclusive = true;
         if (ends.size() % (4 * std::size_t{parallelism}) == 0) step.grow();
-        counted = step.rows();
     }
 
     std::vector<json> out;
@@ -98,7 +125,6 @@ std::vector<json> since_feed::windows(const json& place, const time_range& whole
         json window = place;
         if (i > 0) window.set("from", format_instant(ends[i - 1]));
         if (i < ends.size()) window.set("until", format_instant(ends[i]));
-        if (i < ends.size() && counted > 0) window.set("rows", counted);
         out.push_back(std::move(window.set("window", true)));
     }
     return out;
@@ -150,11 +176,15 @@ std::unique_ptr<reader> since_feed::read(const read_args& args) {
         }
         window.keep(spec);
         return std::make_unique<window_reader>(shared(), std::move(spec), listing(part, "updated", "asc", per_page),
-                                               window, part.integer("rows"));
+                                               window);
     }
     whole.keep(spec);
+    if (const json* last = part.find("last")) {
+        return std::make_unique<last_row_check>(shared(), listing(part, "created", "asc", 1),
+                                                last->items().at(0).as_int(), last->items().at(1).as_int());
+    }
     std::string by_creation = listing(part, "created", "asc", per_page);
-    if (const json* pages = part.find("pages")) return read_chunk(shared(), std::move(spec), by_creation, *pages);
+    if (part.contains("pages")) return read_chunk(shared(), std::move(spec), by_creation, part);
     return std::make_unique<follow_reader>(shared(), std::move(spec), in_range(by_creation, whole));
 }
 

@@ -1,10 +1,12 @@
 // plugins/github/since.hpp: issues and comments: listings with `since`. One thread at a time.
 //
-// Three ways to read a range, each as a kind of descriptor:
-//   {"pages": [first, last]}               the whole table, in the order of creation, which grows only at its end
-//   {"follow": true}                       a small range in the order of creation, by links: rows enter it, none leaves
-//   {"from": i, "until": i, "rows": n}     a window [from, until) of updated_at, where page numbers would not do: above
-//                                          GitHub's limit for them, or because a row may leave the listing (a state is chosen)
+// Three ways to read a range, each with its descriptors:
+//   {"pages": [first, last]}   the whole table, in the order of creation, which grows only at its end
+//   {"last": [row, id]}        beside pages: checks at the end that no row was removed meanwhile
+//   {"follow": true}           a small range in the order of creation, by links: rows enter it, none leaves
+//   {"window": true, "from": i, "until": i}
+//                              a window [from, until) of updated_at, where page numbers would not do: above GitHub's limit for
+//                              them, or because a row may leave the listing (a state is chosen)
 #pragma once
 
 #include <cstdint>

@@ -88,7 +88,7 @@ json updated_feed::newest(const json& start) const {
     // In a second that is not over, more rows may still get this very instant. It is over in a second.
     if (end >= now) source().host().cancel.wait_ms(1'000);
     json out = offset_at(end);
-    if (end == *newest && !etag.empty()) out.set("etag", etag);
+    if (end == *newest) out.set("etag", etag);
     return out;
 }
 

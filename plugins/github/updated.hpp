@@ -3,7 +3,8 @@
 //
 // Offset: {"updated_at": instant, "etag": validator}. Everything up to and with that instant was visible when the offset was
 // made and no row can get that instant any more, so the next read begins strictly behind it. The validator is that of the
-// newest row's page: as long as GitHub answers 304 to it, nothing is new. It is missing where the offset ends before the newest row.
+// newest row's page: as long as GitHub answers 304 to it, nothing is new. It is missing where the offset ends before the newest row,
+// and empty where GitHub sent none.
 #pragma once
 
 #include <cstdint>

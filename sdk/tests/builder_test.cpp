@@ -96,7 +96,8 @@ BOOST_AUTO_TEST_CASE(nested_columns) {
 }
 
 BOOST_AUTO_TEST_CASE(values_that_do_not_fit_are_refused) {
-    batch_builder rows(schema::ddl("a TINYINT, b DECIMAL(5,2), c STRING, d DOUBLE, e BIGINT, f BOOLEAN, g TIMESTAMP"));
+    batch_builder rows(
+        schema::ddl("a TINYINT, b DECIMAL(5,2), c STRING, d DOUBLE, e BIGINT, f BOOLEAN, g TIMESTAMP, h FLOAT"));
     auto refused = [&](auto&& put) {
         try {
             put();
@@ -115,6 +116,8 @@ BOOST_AUTO_TEST_CASE(values_that_do_not_fit_are_refused) {
     BOOST_TEST(refused([&] { rows["d"].append((int64_t{1} << 53) + 1); }));
     BOOST_TEST(refused([&] { rows["e"].append(json::parse("1.5")); }));
     BOOST_TEST(refused([&] { rows["e"].append(UINT64_MAX); }));
+    BOOST_TEST(refused([&] { rows["d"].append(json::parse("1e400")); }));
+    BOOST_TEST(refused([&] { rows["h"].append(1e300); }));
     BOOST_TEST(refused([&] { rows["f"].append(1); }));
     BOOST_TEST(refused([&] { rows["g"].append("yesterday"); }));
     BOOST_CHECK_THROW(rows["nothing"], failure);

@@ -163,6 +163,8 @@ BOOST_AUTO_TEST_CASE(small_documents_are_read_whole) {
     BOOST_CHECK_THROW(host.all().http.get_json(request("https://h/bad")), failure);
     answer.close();
     BOOST_TEST(host.open_objects == 0);
+    BOOST_CHECK_THROW(answer.head(), failure);  // closed, moved from or never sent: a mistake that is told, not a crash
+    BOOST_CHECK_THROW(decoder().finish(), failure);
 }
 
 BOOST_AUTO_TEST_CASE(totals_compare_instants_and_numbers_as_such) {

@@ -280,7 +280,9 @@ arguments parse_arguments(const std::vector<std::string>& argv) {
             std::string key = flag.substr(2);
             for (char& c : key)
                 if (c == '-') c = '_';
-            object[key] = argv[++i];
+            const std::string& text = argv[++i];
+            // Lists and objects are JSON; everything else is the text itself.
+            object[key] = text.starts_with('{') || text.starts_with('[') ? json::parse(text) : json::value(text);
         }
     }
     if (!repositories.empty()) object["repos"] = repositories;

@@ -26,7 +26,7 @@ struct repository_config {
     bool is_private = false;
     // 0: spread over three years. K: exactly K distinct updated_at values (1: every row is tied).
     std::uint32_t distinct_updated = 0;
-    // ok | refuse_rows:N (422 once page * per_page passes N) | refuse_pages:N (422 for page > N). In both refusing modes Link carries `after=`.
+    // ok | refuse_rows:N (422 once page * per_page reaches N) | refuse_pages:N (422 for page > N). In both refusing modes Link carries `after=`.
     std::string deep = "ok";
     std::vector<std::string> deep_tables{"issues"};  // of issues, pulls, comments
     // date: what git log (and GitHub) does: newest committer date first among what is reachable. topo: merged lines stay together.

@@ -26,7 +26,7 @@ struct deep_rule {
     std::uint64_t rows = 0;
     std::uint64_t pages = 0;
     bool refused(const page_request& asked) const {
-        return refuses && ((rows > 0 && asked.page * asked.per_page > rows) || (pages > 0 && asked.page > pages));
+        return refuses && ((rows > 0 && asked.page * asked.per_page >= rows) || (pages > 0 && asked.page > pages));
     }
 };
 deep_rule read_deep(std::string_view text);  // throws std::invalid_argument

@@ -144,7 +144,7 @@ BOOST_AUTO_TEST_CASE(since_is_inclusive_on_updated_and_unknown_to_pulls) {
 }
 
 BOOST_AUTO_TEST_CASE(deep_pages_are_refused_and_links_carry_cursors) {
-    for (const std::string mode : {"refuse_pages:4", "refuse_rows:80"}) {
+    for (const std::string mode : {"refuse_pages:4", "refuse_rows:100"}) {
         server_config config = corpus(257);
         config.repositories[0].distinct_updated = 2;
         config.repositories[0].deep = mode;

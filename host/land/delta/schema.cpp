@@ -188,7 +188,10 @@ std::string fold_case(std::string_view name) {
     return out;
 }
 
-void check_level(const std::vector<field>& fields, const std::string& table, const std::string& path) {
+void check_inner(const field& f, const std::string& table, const std::string& where, bool any_character);
+
+// `any_character`: the destination takes names that Delta does not.
+void check_level(const std::vector<field>& fields, const std::string& table, const std::string& path, bool any_character) {
     std::map<std::string, std::string> seen;
     for (const field& f : fields) {
         const std::string where = path.empty() ? f.name : path + "." + f.name;
@@ -198,7 +201,7 @@ void check_level(const std::vector<field>& fields, const std::string& table, con
                               ", which needs column mapping",
                           "leave it out with `columns`");
         }
-        if (const std::size_t bad = f.name.find_first_of(" ,;{}()\n\t="); bad != std::string::npos) {
+        if (const std::size_t bad = f.name.find_first_of(" ,;{}()\n\t="); !any_character && bad != std::string::npos) {
             throw failure("config.not_supported",
                           "column " + where + " of table " + table + " has the character '" + f.name[bad] +
                               "' in its name, which a Delta table takes only with column mapping",
@@ -210,11 +213,14 @@ void check_level(const std::vector<field>& fields, const std::string& table, con
                           "columns " + other->second + " and " + where + " of table " + table + " differ only by case",
                           "leave one of them out with `columns`: Spark and DuckDB could not open the table");
         }
-        if (f.type.name == "struct") check_level(f.type.fields, table, where);
-        for (const field& inner : f.type.fields) {
-            if (f.type.name != "struct" && inner.type.name == "struct") check_level(inner.type.fields, table, where);
-        }
+        check_inner(f, table, where, any_character);
     }
+}
+
+// Structs at any depth, below lists and maps too.
+void check_inner(const field& f, const std::string& table, const std::string& where, bool any_character) {
+    if (f.type.name == "struct") return check_level(f.type.fields, table, where, any_character);
+    for (const field& inner : f.type.fields) check_inner(inner, table, where, any_character);
 }
 
 // The first difference between a flow's type and a table's; empty if the flow's values fit.
@@ -334,7 +340,11 @@ std::string spark_type(const type& t) {
     return out;
 }
 
-void check_names(const std::vector<field>& columns, const std::string& table) { check_level(columns, table, {}); }
+void check_names(const std::vector<field>& columns, const std::string& table) {
+    check_level(columns, table, {}, false);
+}
+
+void check_case(const std::vector<field>& columns, const std::string& table) { check_level(columns, table, {}, true); }
 
 void check_fits(const std::vector<field>& flow, const std::vector<field>& table, const std::string& name) {
     const auto fail = [&](const std::string& why) {

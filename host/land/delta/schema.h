@@ -41,6 +41,9 @@ std::string spark_type(const type& t);
 // that differs from another of its level only by case. Throws destination.column_name or config.not_supported naming the column.
 void check_names(const std::vector<field>& columns, const std::string& table);
 
+// Only that no two names of a level differ by case alone: for DuckDB, which folds it.
+void check_case(const std::vector<field>& columns, const std::string& table);
+
 // Checks that rows of a flow fit a table: each column is there, of the same type, and may be null there if it may be here; a column
 // of the table that the flow lacks must be nullable. Throws destination.schema naming table and column.
 void check_fits(const std::vector<field>& flow, const std::vector<field>& table, const std::string& name);

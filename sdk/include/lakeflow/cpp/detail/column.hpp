@@ -2,6 +2,7 @@
 #pragma once
 
 #include <charconv>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <limits>
@@ -52,8 +53,10 @@ class column_builder {
     }
     void append(double value) {
         if (type_.kind() == type_kind::float64) return put_fixed(value);
-        if (type_.kind() == type_kind::float32) return put_fixed(static_cast<float>(value));
-        throw mismatch("a floating number");
+        if (type_.kind() != type_kind::float32) throw mismatch("a floating number");
+        if (std::isfinite(value) && std::abs(value) > std::numeric_limits<float>::max())
+            throw mismatch("a number past FLOAT");
+        put_fixed(static_cast<float>(value));
     }
     // Text and bytes; decimals by their digits; instants by RFC 3339.
     void append(std::string_view value);

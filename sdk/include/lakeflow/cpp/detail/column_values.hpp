@@ -1,6 +1,8 @@
 // lakeflow/cpp/detail/column_values.hpp: how values get into a column: ranges, decimals, JSON. Included by column.hpp.
 #pragma once
 
+#include <cmath>
+
 #include "lakeflow/cpp/detail/column.hpp"
 
 namespace lakeflow {
@@ -108,7 +110,7 @@ inline void column_builder::append(const json& value) {
         case type_kind::decimal: return append_decimal(value.is_text() ? value.as_text() : value.dump());
         case type_kind::float32:
         case type_kind::float64:
-            if (!value.is_number()) throw mismatch(value.dump());
+            if (!value.is_number() || std::isinf(value.as_double())) throw mismatch(value.dump());
             return append(value.as_double());
         case type_kind::timestamp:
             if (value.is_text()) return append(std::string_view(value.as_text()));
