@@ -38,6 +38,9 @@ def session(cache, scratch):
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.sql.warehouse.dir", f"{scratch}/warehouse")
         .config("spark.local.dir", scratch)
+        # A loaded machine answers late; nothing here is worth giving up for.
+        .config("spark.executor.heartbeatInterval", "60s")
+        .config("spark.network.timeout", "900s")
         .config("spark.ui.enabled", "false")
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.driver.bindAddress", "127.0.0.1")
