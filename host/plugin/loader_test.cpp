@@ -53,6 +53,12 @@ std::shared_ptr<flow_context> a_flow() {
     return flow;
 }
 
+read_request of_table(const std::string& table) {
+    read_request request;
+    request.table = table;
+    return request;
+}
+
 std::string code_of(auto&& call) {
     try {
         call();
@@ -72,7 +78,7 @@ BOOST_AUTO_TEST_CASE(a_right_plugin_loads_once_and_answers) {
     plugin_connector c(p, "{}", a_flow(), std::make_shared<cancel_token>());
     BOOST_TEST(c.list_tables() == std::vector<std::string>{"numbers"});
     BOOST_TEST((c.metadata("numbers", "{}").ingestion == ingestion_type::snapshot));
-    const auto reader = c.read_table({.table = "numbers", .options = "{}", .start = {}, .end = {}, .bound = {}});
+    const auto reader = c.read_table(of_table("numbers"));
     const auto batch = reader->next();
     BOOST_REQUIRE(batch.has_value());
     BOOST_TEST(batch->rows() == 3);
@@ -171,7 +177,7 @@ BOOST_AUTO_TEST_CASE(a_status_or_retry_class_that_does_not_exist_is_caught) {
     BOOST_TEST(tables_of("bad_retry") == "plugin.bad_status");
     BOOST_TEST(tables_of("error_without_text") == "source.auth");
     plugin_connector c(load_plugin(built_plugin("no_reader"), {}), "{}", a_flow(), std::make_shared<cancel_token>());
-    BOOST_TEST(code_of([&] { c.read_table({.table = "numbers"}); }) == "plugin.contract");
+    BOOST_TEST(code_of([&] { c.read_table(of_table("numbers")); }) == "plugin.contract");
 }
 
 BOOST_AUTO_TEST_CASE(the_list_of_plugins_gives_the_reason_of_each_rejection) {
