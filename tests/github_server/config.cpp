@@ -231,6 +231,8 @@ server_config from_object(const json::object& object) {
         }
     }
     if (out.repositories.empty()) out.repositories.push_back(defaults);
+    // A full issue alone is larger than the sizes that anyone asks for.
+    if (out.issue_bytes > 0 && !object.contains("profile")) out.profile = "lean";
     return out;
 }
 

@@ -56,9 +56,10 @@ struct server_config {
     std::uint32_t users = 200;
     std::string profile =
         "full";  // full: every field of the schema | lean: a part of them, for measuring (users without their links)
-    std::uint32_t issue_bytes = 0;  // bodies are sized so that an issue has about this many bytes; 0: as they come
-    std::uint32_t teams = 3;        // of each organisation
-    std::uint32_t extra_repos = 0;  // further repositories without rows, for each owner
+    std::uint32_t issue_bytes =
+        0;  // bodies are sized so that an issue has about this many bytes (read from options: lean then, unless told); 0: as they come
+    std::uint32_t teams = 3;               // of each organisation
+    std::uint32_t extra_repos = 0;         // further repositories without rows, for each owner
     std::vector<std::string> user_owners;  // owners that are people, not organisations
     std::uint32_t rate_limit = 1000000;
     std::uint32_t rate_window = 3600;

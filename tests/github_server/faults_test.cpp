@@ -213,6 +213,8 @@ BOOST_AUTO_TEST_CASE(a_script_with_a_mistake_is_refused) {
     BOOST_CHECK_THROW(ask.control("edit", R"({"repo":"octo/none"})"), std::invalid_argument);
     BOOST_CHECK_THROW(config_from_json(R"({"isues":3})"), std::invalid_argument);
     BOOST_CHECK_THROW(parse_arguments({"--isues", "3"}), std::invalid_argument);
+    BOOST_TEST(config_from_json(R"({"issue_bytes":1800})").profile == "lean");
+    BOOST_TEST(config_from_json(R"({"issue_bytes":1800,"profile":"full"})").profile == "full");
     BOOST_TEST(parse_arguments({"--status", R"({"commits":403})"}).config.repositories[0].status.at("commits") == 403);
     BOOST_TEST(parse_arguments({"--issues", "3", "--repo", "a/b", "--repo", "c/d"}).config.repositories[1].issues ==
                3U);
