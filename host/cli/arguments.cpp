@@ -135,6 +135,7 @@ arguments parse_arguments(int argc, const char* const* argv) {
         CLI::App* sub = app.add_subcommand(name, "Not built yet");
         sub->group("");
         sub->allow_extras();
+        sub->prefix_command();
         sub->callback([&out, name] { out.what = command::not_built, out.subject = name; });
     }
 

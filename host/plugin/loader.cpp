@@ -180,8 +180,9 @@ std::shared_ptr<const plugin> meet(const boost::dll::shared_library& library, co
 
     call_error schema_error;
     text_sink schema;
-    schema_error.check(table->options_schema(schema.out(), schema_error.out()), "plugin " + p->id + ", options_schema");
-    check_options_schema(schema.text(), p->id);
+    schema_error.check(table->options_schema(schema.out(), schema_error.out()),
+                       "plugin " + path.string() + ", options_schema");
+    check_options_schema(schema.text(), path.string());
     p->options_schema = schema.take();
     return p;
 }

@@ -107,7 +107,7 @@ struct decoder::impl final : csv_sink {
         open_ = false;
         sealed_.resize(finished_);
         plan_.table->truncate(mark_);
-        machine_.begin(&skip_slot);
+        machine_.begin(skip_slot());
         parser_.reset();
     }
 

@@ -173,7 +173,7 @@ slot* machine::next_element() {
     const std::int64_t i = top.count++;
     for (const auto& [index, m] : top.below->by_index)
         if (index == i) return m->target;
-    return &skip_slot;
+    return skip_slot();
 }
 
 void machine::open_map(slot* s) {
@@ -219,7 +219,7 @@ void machine::close_map() {
 
 void machine::stray_key(std::string_view name) {
     if (!frames_.back().below->remember_stray(name)) twice(name);
-    current_ = &skip_slot;
+    current_ = skip_slot();
 }
 
 void machine::missing(const completion& c) {

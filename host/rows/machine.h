@@ -275,9 +275,9 @@ class machine {
     std::shared_ptr<flow_context> flow_;
     std::vector<std::size_t> key_columns_;  // of the table, for messages
 
-    slot* current_ = &skip_slot;  // what takes the next value
-    int skip_ = 0;                // depth inside a value that nobody wants
-    json_text json_;              // active inside a value that is kept as text
+    slot* current_ = skip_slot();  // what takes the next value
+    int skip_ = 0;                 // depth inside a value that nobody wants
+    json_text json_;               // active inside a value that is kept as text
     slot* json_for_ = nullptr;
     std::vector<frame> frames_;
     std::string text_;  // a key, string or number that comes in parts

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 
 #include "host/arrow/schema.h"
 #include "host/base/error.h"
@@ -10,7 +11,10 @@
 
 namespace lakeflow::host {
 
-slot skip_slot;
+slot* skip_slot() noexcept {
+    static slot* const the_one = std::make_unique<slot>().release();
+    return the_one;
+}
 
 std::size_t level::hash(std::string_view key) noexcept {
     std::uint64_t head = 0;
@@ -41,7 +45,7 @@ member* level::find(std::string_view key) {
     if (*at) return *at;
     if (learned_ >= max_learned || key.size() > max_learned_key) return nullptr;
     ++learned_;
-    return &add(key, &skip_slot);
+    return &add(key, skip_slot());
 }
 
 member& level::add(std::string_view key, slot* target) {

@@ -158,6 +158,7 @@ struct plan {
     bool form_used_ = false;
 };
 
-extern slot skip_slot;  // the target of members that nobody wants
+// The target of members that nobody wants. Leaked: nothing of the core may run when the library is loaded or the process ends.
+slot* skip_slot() noexcept;
 
 }  // namespace lakeflow::host
