@@ -272,7 +272,7 @@ BOOST_AUTO_TEST_CASE(a_mistake_that_shows_without_a_request_is_the_jobs) {
     t.source = "unknown";
     refused(t, "source.not_found", "no such table");
     t = b.table("second");
-    t.columns = {"nmae"};
+    t.columns = {"nam"};
     refused(t, "config.columns", "'name'");
     t.columns = {};
     t.primary_keys = {"nope"};
