@@ -74,21 +74,22 @@ void add_run_options(CLI::App& app, arguments& out) {
     app.add_flag("--take-over", out.take_over, "Takes the job over from another run that holds its lock");
 }
 
-// The first word that is no option, if it is no command either: CLI11 would only say that it was not expected.
-std::string stray_word(int argc, const char* const* argv) {
+// The first word that is no option and no option's value: the command, or what a person took for one.
+std::string first_word(int argc, const char* const* argv) {
     static const std::vector<std::string> with_value{"--config",     "-c",       "--plugin",    "-p",
                                                      "--plugin-dir", "--set",    "--log-level", "--log-format",
-                                                     "--only",       "--report", "--limit"};
+                                                     "--only",       "--report", "--limit",     "-n"};
     for (int i = 1; i < argc; ++i) {
         const std::string word = argv[i];
         if (word == "--") return {};
-        if (!word.empty() && word.front() == '-') {
-            if (std::find(with_value.begin(), with_value.end(), word) != with_value.end()) ++i;
-            continue;
-        }
-        return std::find(commands.begin(), commands.end(), word) == commands.end() ? word : std::string();
+        if (word.empty() || word.front() != '-') return word;
+        if (std::find(with_value.begin(), with_value.end(), word) != with_value.end()) ++i;
     }
     return {};
+}
+
+bool is_one_of(const std::vector<std::string>& words, const std::string& word) {
+    return std::find(words.begin(), words.end(), word) != words.end();
 }
 
 }  // namespace
@@ -131,16 +132,15 @@ arguments parse_arguments(int argc, const char* const* argv) {
     CLI::App* reset = add("reset", "Forgets a flow's position in the state and in the destination, and keeps its rows",
                           command::reset);
     subject(reset, "FLOW", "The name of a [[tables]] entry");
-    for (const auto& name : later_commands) {
-        CLI::App* sub = app.add_subcommand(name, "Not built yet");
-        sub->group("");
-        sub->allow_extras();
-        sub->prefix_command();
-        sub->callback([&out, name] { out.what = command::not_built, out.subject = name; });
+    const std::string word = first_word(argc, argv);
+    if (is_one_of(later_commands, word)) {
+        out.what = command::not_built;
+        out.subject = word;
+        return out;
     }
-
     try {
-        if (const std::string word = stray_word(argc, argv); !word.empty()) {
+        // CLI11 would only say that the word was not expected.
+        if (!word.empty() && !is_one_of(commands, word)) {
             const auto near = nearest(word, commands);
             throw CLI::ExtrasError(
                 {"\"" + word + "\" is no command" + (near ? "; did you mean \"" + *near + "\"?" : "")});

@@ -79,7 +79,8 @@ class wire {
     template <class F>
     std::size_t get(const std::string& target, const std::string& token, F&& piece) {
         const std::string request =
-            "GET " + target + " HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer " + token + "\r\n\r\n";
+            "GET " + target + " HTTP/1.1\r\nHost: 127.0.0.1\r\nUser-Agent: bench-floor\r\nAuthorization: Bearer " +
+            token + "\r\n\r\n";
         if (send(socket_, request.data(), request.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(request.size()))
             throw std::runtime_error("send");
         std::string head;
