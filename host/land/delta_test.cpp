@@ -211,9 +211,34 @@ BOOST_AUTO_TEST_CASE(partitions_apart_make_files_apart_in_any_order) {
     }
     const land_result result = landing->commit(at_batch(1));
     BOOST_TEST(result.rows_landed == 4000);
-    BOOST_TEST(result.files_written == 14);
+    BOOST_TEST(result.files_written == 16);  // 3 full ones and a rest, in each of 4 partitions
     BOOST_TEST(land(*target, at_batch(2), issues({{1500, 300, "edited"}, {3999, 300, "edited"}})).files_rewritten == 2);
     BOOST_TEST(read_back(l.table())["distinct_keys"] == "4000");
+}
+
+BOOST_AUTO_TEST_CASE(files_stay_apart_when_memory_runs_out) {
+    lake l;
+    l.options.memory_bytes = 32 << 20;  // 8 MiB of rows that wait
+    l.to = make_destination(l.options, {}, nullptr);
+    auto target = l.open(land_mode::scd1);
+    auto landing = target->begin();
+    for (std::int64_t page = 0; page < 20; ++page) {
+        for (std::uint32_t partition = 0; partition < 6; ++partition) {
+            std::vector<issue> rows;
+            for (std::int64_t i = 0; i < 1000; ++i) {
+                const std::int64_t id = static_cast<std::int64_t>(partition) * 100'000 + page * 1000 + i;
+                rows.push_back({id, 100, std::string(40, 'x')});
+            }
+            landing->add(partition, issues(rows));
+        }
+    }
+    const land_result result = landing->commit(at_batch(1));
+    BOOST_TEST(result.rows_landed == 120'000);
+    BOOST_TEST(result.files_written >= 3);
+    // One pass: the files that lie there are those that were written as the rows came.
+    BOOST_TEST(
+        land(*target, at_batch(2), issues({{100'500, 300, "edited"}, {510'000, 300, "edited"}})).files_rewritten == 2);
+    BOOST_TEST(read_table(l.table()).rows.size() == 120'000u);
 }
 
 BOOST_AUTO_TEST_CASE(deletes_take_rows_out) {

@@ -61,7 +61,8 @@ void append_decimal(int128 value, int scale, std::string& out) {
 template <class Offset>
 std::string_view text(const ArrowArray& array, std::int64_t at) {
     const auto* offsets = static_cast<const Offset*>(array.buffers[1]);
-    return {static_cast<const char*>(array.buffers[2]) + offsets[at], static_cast<std::size_t>(offsets[at + 1] - offsets[at])};
+    return {static_cast<const char*>(array.buffers[2]) + offsets[at],
+            static_cast<std::size_t>(offsets[at + 1] - offsets[at])};
 }
 
 void append_map(const ArrowSchema& type, const ArrowArray& array, std::int64_t at, std::string& out) {

@@ -36,6 +36,8 @@ std::map<std::string, std::string> read_back(const std::string& table, const std
     return first;
 }
 
+int run_python(const std::string& script) { return std::system((python() + " -c \"" + script + "\"").c_str()); }
+
 contents read_table(const std::string& table) {
     std::set<std::string> live;
     contents found;

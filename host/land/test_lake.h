@@ -142,6 +142,9 @@ inline std::vector<std::string> data_files(const std::string& table) {
 // other content.
 std::map<std::string, std::string> read_back(const std::string& table, const std::string& more = "--keys id");
 
+// Runs a script with the Python of the tests; its exit code.
+int run_python(const std::string& script);
+
 // The rows of a table by the files that its log names, read by plain JSON and DuckDB: id -> title.
 struct contents {
     std::multimap<std::int64_t, std::string> rows;

@@ -139,6 +139,12 @@ bool delta_landing::all_apart() const {
     return apart(std::move(ranges));
 }
 
+// A file that is written already has keys between these two: one file over both would overlap it.
+bool delta_landing::lies_between(const std::string& low, const std::string& high) const {
+    return std::any_of(staged_.begin(), staged_.end(),
+                       [&](const data_file& file) { return low < file.key_min && file.key_min < high; });
+}
+
 void delta_landing::write_rest() {
     if (rest_written_) return;
     rest_written_ = true;
@@ -176,7 +182,8 @@ void delta_landing::write_rest() {
             p.keys.restart();
             ++i;
         } while (i < waiting.size() && rows.rows() + waiting[i].second->rows.rows() <= options.max_file_rows &&
-                 rows.bytes() + waiting[i].second->rows.bytes() <= static_cast<std::size_t>(options.max_file_bytes));
+                 rows.bytes() + waiting[i].second->rows.bytes() <= static_cast<std::size_t>(options.max_file_bytes) &&
+                 !(unique_ && lies_between(about.key_max, waiting[i].second->keys.min())));
         open_duckdb();
         data_file file = writer_->write(std::move(rows), owner_.flow_.schema);
         file.partition = about.partition;

@@ -74,35 +74,44 @@ std::string delta_log::read_commit(std::int64_t version) {
     return std::move(*text);
 }
 
-header delta_log::peek(const std::string& app_id) {
+void delta_log::peek(const std::string& app_id, header& known) {
+    const auto take = [&](actions commit, bool newer) {
+        if (commit.meta && (newer || !known.meta)) known.meta = std::move(commit.meta);
+        if (commit.proto && (newer || !known.proto)) known.proto = std::move(commit.proto);
+        for (txn& t : commit.txns) {
+            if (t.app_id == app_id && (newer || !known.own)) known.own = std::move(t);
+        }
+    };
+    if (known.version >= 0) {
+        while (std::optional<std::string> text = files_->get(commit_name(known.version + 1))) {
+            ++known.version;
+            take(parse_commit(*text, commit_name(known.version), false), true);
+        }
+        return;
+    }
     const listing log = list();
-    header found;
-    if (log.commits.empty() && log.checkpoints.empty()) return found;
+    if (log.commits.empty() && log.checkpoints.empty()) return;
     const bool whole = !log.commits.empty() && log.commits.front() == 0 &&
                        log.commits.back() + 1 == static_cast<std::int64_t>(log.commits.size());
     if (whole) {
-        found.version = log.commits.back();
         std::size_t read = 0;
         for (auto version = log.commits.rbegin(); version != log.commits.rend() && read < many_commits;
              ++version, ++read) {
-            actions commit = parse_commit(read_commit(*version), commit_name(*version), false);
-            if (!found.meta) found.meta = std::move(commit.meta);
-            if (!found.proto) found.proto = std::move(commit.proto);
-            for (txn& t : commit.txns) {
-                if (!found.own && t.app_id == app_id) found.own = std::move(t);
-            }
-            if (found.meta && found.proto && found.own) return found;
+            take(parse_commit(read_commit(*version), commit_name(*version), false), false);
+            if (known.meta && known.proto && known.own) break;
         }
-        if (read == log.commits.size() && found.meta && found.proto) return found;
+        if (known.meta && known.proto && (known.own || read == log.commits.size())) {
+            known.version = log.commits.back();
+            return;
+        }
     }
     snapshot table;
     update(table);
-    found.version = table.version;
-    found.meta = std::move(table.meta);
-    found.proto = std::move(table.proto);
-    found.own.reset();
-    if (const auto own = table.txns.find(app_id); own != table.txns.end()) found.own = own->second;
-    return found;
+    known.version = table.version;
+    known.meta = std::move(table.meta);
+    known.proto = std::move(table.proto);
+    known.own.reset();
+    if (const auto own = table.txns.find(app_id); own != table.txns.end()) known.own = own->second;
 }
 
 std::vector<actions> delta_log::update(snapshot& table) {

@@ -33,9 +33,9 @@ class delta_log {
     delta_log(std::shared_ptr<store> files, duck_provider duck, logger log, std::string table,
               const clock& time = system_clock());
 
-    // Reads protocol, metadata and the newest txn of `app_id` from the JSON commits alone where they hold them, newest first; from a
-    // checkpoint only if they do not.
-    header peek(const std::string& app_id);
+    // Brings `known` up to date: protocol, metadata and the newest txn of `app_id`. From nothing (version -1) it reads the JSON commits
+    // backwards until they have said all three, and a checkpoint only if they do not; later, only newer commits.
+    void peek(const std::string& app_id, header& known);
 
     // Brings `table` to the newest version, from nothing (version -1) through a checkpoint. Returns the commits that were read one by
     // one, oldest first; after a checkpoint was read the list is no history.

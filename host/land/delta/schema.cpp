@@ -191,7 +191,8 @@ std::string fold_case(std::string_view name) {
 void check_inner(const field& f, const std::string& table, const std::string& where, bool any_character);
 
 // `any_character`: the destination takes names that Delta does not.
-void check_level(const std::vector<field>& fields, const std::string& table, const std::string& path, bool any_character) {
+void check_level(const std::vector<field>& fields, const std::string& table, const std::string& path,
+                 bool any_character) {
     std::map<std::string, std::string> seen;
     for (const field& f : fields) {
         const std::string where = path.empty() ? f.name : path + "." + f.name;

@@ -70,19 +70,18 @@ void delta_target::check(const snapshot& table) const {
 }
 
 void delta_target::refresh() {
-    header found = log_.peek(app_id_);
-    known_ = true;
+    log_.peek(app_id_, header_);
     base_ = -1;
     position_.reset();
-    if (found.version < 0) return;
+    if (header_.version < 0) return;
     // The header alone is enough to refuse a table: files are looked at when the first batch begins.
     snapshot table;
-    table.version = found.version;
-    table.meta = std::move(*found.meta);
-    table.proto = std::move(*found.proto);
+    table.version = header_.version;
+    table.meta = *header_.meta;
+    table.proto = *header_.proto;
     check(table);
-    if (!found.own) return;
-    base_ = found.own->version;
+    if (!header_.own) return;
+    base_ = header_.own->version;
     position_ = positions_.read(base_);
 }
 

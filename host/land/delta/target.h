@@ -53,7 +53,7 @@ class delta_target final : public target {
     position_files positions_;
     std::string app_id_;
     snapshot table_;
-    bool known_ = false;
+    header header_;
     std::int64_t base_ = -1;  // the flow's txn version that we build on, -1: none
     std::optional<stored_position> position_;
 };
@@ -80,6 +80,7 @@ class delta_landing final : public landing {
     void write_file(std::uint32_t partition, partition_rows& from);
     void write_rest();
     bool all_apart() const;
+    bool lies_between(const std::string& low, const std::string& high) const;
     plan make_plan();
     void drop_plan();
     void drop_plan_files();

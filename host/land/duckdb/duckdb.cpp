@@ -68,7 +68,8 @@ struct shared_state {
                 const std::string& text = f.get().message;
                 if (text.find("Could not set lock") == std::string::npos) {
                     if (text.find("newer") != std::string::npos && text.find("version") != std::string::npos) {
-                        throw failure("destination.version", text, "use the DuckDB library that wrote the file, or a newer one");
+                        throw failure("destination.version", text,
+                                      "use the DuckDB library that wrote the file, or a newer one");
                     }
                     throw;
                 }
@@ -76,7 +77,9 @@ struct shared_state {
                     const std::size_t holder = text.find("Conflicting lock");
                     throw failure("destination.locked",
                                   options.path + " is in use by another process" +
-                                      (holder == std::string::npos ? "" : ": " + text.substr(holder, text.find('.', holder + 40) - holder)),
+                                      (holder == std::string::npos
+                                           ? ""
+                                           : ": " + text.substr(holder, text.find('.', holder + 40) - holder)),
                                   "close the program that has it open and run again");
                 }
             }
@@ -126,38 +129,46 @@ class duckdb_target final : public target {
     friend class duckdb_landing;
 
     std::string schema() const { return shared_->options.schema.empty() ? "main" : shared_->options.schema; }
-    std::string qualified(const std::string& table) const { return duck::quote_name(schema()) + "." + duck::quote_name(table); }
+    std::string qualified(const std::string& table) const {
+        return duck::quote_name(schema()) + "." + duck::quote_name(table);
+    }
     std::string positions() const { return qualified("_lakeflow_positions"); }
 
     void check_flow() const {
         if (flow_.mode != land_mode::append) {
             throw failure("config.not_supported",
-                          "table " + flow_.table + ": mode " + std::string(to_string(flow_.mode)) + " does not land in duckdb yet",
+                          "table " + flow_.table + ": mode " + std::string(to_string(flow_.mode)) +
+                              " does not land in duckdb yet",
                           "use mode = \"append\", or a delta destination");
         }
         if (columns_.empty()) {
-            throw failure("schema.unsupported", "table " + flow_.table + " has no column that could land", "name columns with `columns`");
+            throw failure("schema.unsupported", "table " + flow_.table + " has no column that could land",
+                          "name columns with `columns`");
         }
         if (flow_.table.empty() || equal_no_case(flow_.table, "_lakeflow_positions")) {
-            throw failure("config.destination", "\"" + flow_.table + "\" cannot be a table here", "name it with `destination`");
+            throw failure("config.destination", "\"" + flow_.table + "\" cannot be a table here",
+                          "name it with `destination`");
         }
         delta::check_case(columns_, flow_.table);
         for (const std::string& key : flow_.primary_keys) {
             if (std::none_of(columns_.begin(), columns_.end(), [&](const field& f) { return f.name == key; })) {
-                throw failure("config.primary_keys", "table " + flow_.table + " has no column " + key + ", which is to be a key");
+                throw failure("config.primary_keys",
+                              "table " + flow_.table + " has no column " + key + ", which is to be a key");
             }
         }
     }
 
     static bool has_table(duck::connection& c, const std::string& schema, const std::string& table) {
-        return c.integer("SELECT count(*) FROM duckdb_tables() WHERE database_name = current_database() AND schema_name = " +
-                         duck::quote_text(schema) + " AND lower(table_name) = lower(" + duck::quote_text(table) + ")") > 0;
+        return c.integer(
+                   "SELECT count(*) FROM duckdb_tables() WHERE database_name = current_database() AND schema_name = " +
+                   duck::quote_text(schema) + " AND lower(table_name) = lower(" + duck::quote_text(table) + ")") > 0;
     }
 
     std::optional<stand> read(duck::connection& c) const {
         if (!has_table(c, schema(), "_lakeflow_positions")) return std::nullopt;
-        auto rows = c.query("SELECT epoch, batch, end_offset, deletes_end, is_reset FROM " + positions() + " WHERE job = " +
-                            duck::quote_text(flow_.job) + " AND flow = " + duck::quote_text(flow_.flow));
+        auto rows =
+            c.query("SELECT epoch, batch, end_offset, deletes_end, is_reset FROM " + positions() +
+                    " WHERE job = " + duck::quote_text(flow_.job) + " AND flow = " + duck::quote_text(flow_.flow));
         if (!rows.next()) return std::nullopt;
         stand s;
         s.at.epoch = static_cast<std::uint32_t>(rows[0].integer());
@@ -185,36 +196,45 @@ class duckdb_target final : public target {
                           "land into another table with `destination`, or change this one");
         };
         std::string types;
-        for (const field& f : columns_) types += (types.empty() ? "" : ", ") + ("typeof(NULL::" + delta::duckdb_type(f.type) + ")");
+        for (const field& f : columns_)
+            types += (types.empty() ? "" : ", ") + ("typeof(NULL::" + delta::duckdb_type(f.type) + ")");
         auto wanted = c.query("SELECT " + types);
         wanted.next();
-        auto rows = c.query("SELECT column_name, data_type, is_nullable OR column_default IS NOT NULL, is_nullable FROM duckdb_columns() "
-                            "WHERE database_name = current_database() AND schema_name = " +
-                            duck::quote_text(schema()) + " AND lower(table_name) = lower(" + duck::quote_text(flow_.table) + ")");
+        auto rows = c.query(
+            "SELECT column_name, data_type, is_nullable OR column_default IS NOT NULL, is_nullable FROM "
+            "duckdb_columns() "
+            "WHERE database_name = current_database() AND schema_name = " +
+            duck::quote_text(schema()) + " AND lower(table_name) = lower(" + duck::quote_text(flow_.table) + ")");
         std::vector<bool> found(columns_.size());
         while (rows.next()) {
             const std::string name(rows[0].text());
-            const auto column = std::find_if(columns_.begin(), columns_.end(), [&](const field& f) { return equal_no_case(f.name, name); });
+            const auto column = std::find_if(columns_.begin(), columns_.end(),
+                                             [&](const field& f) { return equal_no_case(f.name, name); });
             if (column == columns_.end()) {
-                if (rows[2].integer() == 0) fail("column " + name + " may not be null, and the source does not have it");
+                if (rows[2].integer() == 0)
+                    fail("column " + name + " may not be null, and the source does not have it");
                 continue;
             }
             const auto i = static_cast<std::size_t>(column - columns_.begin());
             found[i] = true;
             if (rows[1].text() != wanted[i].text()) {
-                fail("column " + name + ": " + std::string(wanted[i].text()) + " does not fit " + std::string(rows[1].text()));
+                fail("column " + name + ": " + std::string(wanted[i].text()) + " does not fit " +
+                     std::string(rows[1].text()));
             }
-            if (column->nullable && rows[3].integer() == 0) fail("column " + name + " may be null in the source and not in the table");
+            if (column->nullable && rows[3].integer() == 0)
+                fail("column " + name + " may be null in the source and not in the table");
         }
         for (std::size_t i = 0; i < found.size(); ++i) {
-            if (!found[i]) fail("column " + columns_[i].name + " (" + std::string(wanted[i].text()) + ") is not in the table");
+            if (!found[i])
+                fail("column " + columns_[i].name + " (" + std::string(wanted[i].text()) + ") is not in the table");
         }
     }
 
     void create_tables(duck::connection& c) const {
         c.run("CREATE SCHEMA IF NOT EXISTS " + duck::quote_name(schema()));
         c.run("CREATE TABLE IF NOT EXISTS " + positions() +
-              " (job VARCHAR NOT NULL, flow VARCHAR NOT NULL, epoch BIGINT NOT NULL, batch BIGINT NOT NULL, end_offset VARCHAR NOT NULL, "
+              " (job VARCHAR NOT NULL, flow VARCHAR NOT NULL, epoch BIGINT NOT NULL, batch BIGINT NOT NULL, end_offset "
+              "VARCHAR NOT NULL, "
               "deletes_end VARCHAR NOT NULL, is_reset BOOLEAN NOT NULL)");
         if (has_table(c, schema(), flow_.table)) {
             check_existing(c);
@@ -222,7 +242,8 @@ class duckdb_target final : public target {
         }
         std::string columns;
         for (const field& f : columns_) {
-            columns += (columns.empty() ? "" : ", ") + duck::quote_name(f.name) + " " + delta::duckdb_type(f.type) + (f.nullable ? "" : " NOT NULL");
+            columns += (columns.empty() ? "" : ", ") + duck::quote_name(f.name) + " " + delta::duckdb_type(f.type) +
+                       (f.nullable ? "" : " NOT NULL");
         }
         c.run("CREATE TABLE " + qualified(flow_.table) + " (" + columns + ")");
     }
@@ -241,16 +262,19 @@ class duckdb_target final : public target {
                           (!found || (found->at.epoch == known_->at.epoch && found->at.batch == known_->at.batch));
         if (!same) {
             c.run("ROLLBACK");
-            throw failure("state.fenced", "table " + flow_.table + ": another run of job " + flow_.job + " has moved flow " + flow_.flow +
-                                              "; nothing of this batch was committed",
+            throw failure("state.fenced",
+                          "table " + flow_.table + ": another run of job " + flow_.job + " has moved flow " +
+                              flow_.flow + "; nothing of this batch was committed",
                           "let one run at a time work on a job; this one can simply be started again");
         }
         shared_->at("write");
         write(c);
         shared_->at("position");
-        c.run("DELETE FROM " + positions() + " WHERE job = " + duck::quote_text(flow_.job) + " AND flow = " + duck::quote_text(flow_.flow));
-        c.run("INSERT INTO " + positions() + " VALUES (" + duck::quote_text(flow_.job) + ", " + duck::quote_text(flow_.flow) + ", " +
-              std::to_string(next.at.epoch) + ", " + std::to_string(next.at.batch) + ", " + duck::quote_text(next.at.end) + ", " +
+        c.run("DELETE FROM " + positions() + " WHERE job = " + duck::quote_text(flow_.job) +
+              " AND flow = " + duck::quote_text(flow_.flow));
+        c.run("INSERT INTO " + positions() + " VALUES (" + duck::quote_text(flow_.job) + ", " +
+              duck::quote_text(flow_.flow) + ", " + std::to_string(next.at.epoch) + ", " +
+              std::to_string(next.at.batch) + ", " + duck::quote_text(next.at.end) + ", " +
               duck::quote_text(next.at.deletes_end) + ", " + (next.reset ? "true" : "false") + ")");
         shared_->at("commit");
         c.run("COMMIT");
@@ -297,8 +321,10 @@ class duckdb_landing final : public landing {
         const auto order = [](const position& p) { return std::pair(p.epoch, p.batch); };
         if (owner_.known_ && order(next) <= order(owner_.known_->at)) {
             if (next.epoch < owner_.known_->at.epoch) {
-                throw failure("state.fenced", "table " + owner_.flow_.table + ": a newer run has taken flow " + owner_.flow_.flow + " over",
-                              "let one run at a time work on a job");
+                throw failure(
+                    "state.fenced",
+                    "table " + owner_.flow_.table + ": a newer run has taken flow " + owner_.flow_.flow + " over",
+                    "let one run at a time work on a job");
             }
             result.committed = false;
             return result;
@@ -345,7 +371,9 @@ class duckdb_landing final : public landing {
         const bool keyed = owner_.flow_.rereads && !owner_.flow_.primary_keys.empty();
         if (!keyed) {
             for (const std::string& source : sources) {
-                result.rows_landed += c.query("INSERT INTO " + table + " (" + columns + ") SELECT " + columns + " FROM " + source).rows_changed();
+                result.rows_landed +=
+                    c.query("INSERT INTO " + table + " (" + columns + ") SELECT " + columns + " FROM " + source)
+                        .rows_changed();
             }
             return;
         }
@@ -357,11 +385,13 @@ class duckdb_landing final : public landing {
         }
         bool first = true;
         for (const std::string& source : sources) {
-            c.run((std::exchange(first, false) ? "CREATE OR REPLACE TEMP TABLE lf_stage AS SELECT " : "INSERT INTO lf_stage SELECT ") + columns +
-                  " FROM " + source);
+            c.run((std::exchange(first, false) ? "CREATE OR REPLACE TEMP TABLE lf_stage AS SELECT "
+                                               : "INSERT INTO lf_stage SELECT ") +
+                  columns + " FROM " + source);
         }
-        result.rows_landed = c.query("INSERT INTO " + table + " (" + columns + ") SELECT " + columns + " FROM lf_stage s WHERE NOT EXISTS (SELECT 1 FROM " +
-                                     table + " t WHERE " + equal + ") QUALIFY row_number() OVER (PARTITION BY " + keys + " ORDER BY rowid) = 1")
+        result.rows_landed = c.query("INSERT INTO " + table + " (" + columns + ") SELECT " + columns +
+                                     " FROM lf_stage s WHERE NOT EXISTS (SELECT 1 FROM " + table + " t WHERE " + equal +
+                                     ") QUALIFY row_number() OVER (PARTITION BY " + keys + " ORDER BY rowid) = 1")
                                  .rows_changed();
         c.run("DROP TABLE lf_stage");
     }
@@ -369,7 +399,8 @@ class duckdb_landing final : public landing {
     void remove_files() noexcept {
         std::error_code none;
         for (const std::string& file : files_) std::filesystem::remove(file, none);
-        if (!files_.empty() && owner_.shared_->options.temp_directory.empty()) std::filesystem::remove(owner_.shared_->temp(), none);
+        if (!files_.empty() && owner_.shared_->options.temp_directory.empty())
+            std::filesystem::remove(owner_.shared_->temp(), none);
         files_.clear();
     }
 
@@ -385,9 +416,12 @@ std::unique_ptr<landing> duckdb_target::begin() { return std::make_unique<duckdb
 class duckdb_destination final : public destination {
   public:
     explicit duckdb_destination(std::shared_ptr<shared_state> shared) : shared_(std::move(shared)) {}
-    std::unique_ptr<target> open(const flow_spec& flow) override { return std::make_unique<duckdb_target>(shared_, flow); }
+    std::unique_ptr<target> open(const flow_spec& flow) override {
+        return std::make_unique<duckdb_target>(shared_, flow);
+    }
     std::string describe(const std::string& table) const override {
-        return "duckdb " + shared_->options.path + " " + (shared_->options.schema.empty() ? "" : shared_->options.schema + ".") + table;
+        return "duckdb " + shared_->options.path + " " +
+               (shared_->options.schema.empty() ? "" : shared_->options.schema + ".") + table;
     }
 
   private:
@@ -396,7 +430,8 @@ class duckdb_destination final : public destination {
 
 }  // namespace
 
-std::unique_ptr<destination> make_duckdb_destination(const destination_options& options, logger log, std::shared_ptr<cancel_token> stop,
+std::unique_ptr<destination> make_duckdb_destination(const destination_options& options, logger log,
+                                                     std::shared_ptr<cancel_token> stop,
                                                      std::function<void(std::string_view)> step) {
     auto shared = std::make_shared<shared_state>();
     shared->options = options;

@@ -28,13 +28,15 @@ constexpr std::size_t kept_in_memory = 4 << 20;  // of a batch's lines; the rest
 
 [[noreturn]] void fail(const char* what, const std::string& path) {
     const int code = errno;
-    throw failure("destination.io", std::string("cannot ") + what + " " + path + ": " + std::generic_category().message(code),
+    throw failure("destination.io",
+                  std::string("cannot ") + what + " " + path + ": " + std::generic_category().message(code),
                   code == ENOSPC ? "free space on that disk and run again" : "");
 }
 
 class descriptor {
   public:
-    descriptor(std::string path, int flags, mode_t mode = 0644) : path_(std::move(path)), fd_(::open(path_.c_str(), flags | O_CLOEXEC, mode)) {
+    descriptor(std::string path, int flags, mode_t mode = 0644)
+        : path_(std::move(path)), fd_(::open(path_.c_str(), flags | O_CLOEXEC, mode)) {
         if (fd_ < 0) fail("open", path_);
     }
     ~descriptor() { ::close(fd_); }
@@ -90,7 +92,8 @@ record parse_record(const std::string& text, const std::string& path) {
     const auto length = members.find("length");
     const auto flows = members.find("flows");
     if (length == members.end() || flows == members.end() || !parse_int(length->second)) {
-        throw failure("state.corrupt", path + " is not readable", "restore it, or move it and the .jsonl file beside it away");
+        throw failure("state.corrupt", path + " is not readable",
+                      "restore it, or move it and the .jsonl file beside it away");
     }
     found.length = *parse_int(length->second);
     for (const auto& [id, body] : delta::string_members(flows->second)) {
@@ -111,9 +114,9 @@ std::string to_text(const record& r) {
     bool first = true;
     for (const auto& [id, s] : r.flows) {
         if (!std::exchange(first, false)) out += ',';
-        out += quote_json(id) + ":{\"epoch\":" + std::to_string(s.at.epoch) + ",\"batch\":" + std::to_string(s.at.batch) +
-               ",\"end\":" + quote_json(s.at.end) + ",\"deletes_end\":" + quote_json(s.at.deletes_end) +
-               (s.reset ? ",\"reset\":true}" : "}");
+        out += quote_json(id) + ":{\"epoch\":" + std::to_string(s.at.epoch) +
+               ",\"batch\":" + std::to_string(s.at.batch) + ",\"end\":" + quote_json(s.at.end) +
+               ",\"deletes_end\":" + quote_json(s.at.deletes_end) + (s.reset ? ",\"reset\":true}" : "}");
     }
     return out + "}}\n";
 }
@@ -182,11 +185,13 @@ class file_target final : public target {
         lock.lock();
         record r = read();
         const auto mine = r.flows.find(app_id_);
-        const bool same = mine == r.flows.end() ? !known_ : known_ && mine->second.at.epoch == known_->at.epoch &&
-                                                                mine->second.at.batch == known_->at.batch;
+        const bool same = mine == r.flows.end() ? !known_
+                                                : known_ && mine->second.at.epoch == known_->at.epoch &&
+                                                      mine->second.at.batch == known_->at.batch;
         if (!same) {
-            throw failure("state.fenced", "table " + flow_.table + ": another run of job " + flow_.job + " has moved flow " + flow_.flow +
-                                              "; nothing of this batch was committed",
+            throw failure("state.fenced",
+                          "table " + flow_.table + ": another run of job " + flow_.job + " has moved flow " +
+                              flow_.flow + "; nothing of this batch was committed",
                           "let one run at a time work on a job; this one can simply be started again");
         }
         write(r);
@@ -276,8 +281,10 @@ class file_landing final : public landing {
         const auto order = [](const position& p) { return std::pair(p.epoch, p.batch); };
         if (owner_.known_ && order(next) <= order(owner_.known_->at)) {
             if (!(next == owner_.known_->at) && next.epoch < owner_.known_->at.epoch) {
-                throw failure("state.fenced", "table " + owner_.flow_.table + ": a newer run has taken flow " + owner_.flow_.flow + " over",
-                              "let one run at a time work on a job");
+                throw failure(
+                    "state.fenced",
+                    "table " + owner_.flow_.table + ": a newer run has taken flow " + owner_.flow_.flow + " over",
+                    "let one run at a time work on a job");
             }
             result.committed = false;
             return result;
@@ -286,11 +293,12 @@ class file_landing final : public landing {
             const std::string path = owner_.shared_->files->path(owner_.name_);
             const descriptor file(path, O_WRONLY | O_CREAT | O_APPEND);
             const std::int64_t size = file.size();
-            if (r.length < 0) r.length = size;  // a file that was there before us
+            if (r.length < 0) r.length = size;            // a file that was there before us
             if (size == 0 && r.length > 0) r.length = 0;  // moved away by a log rotation: a new one begins
             if (size < r.length) {
                 throw failure("destination.corrupt",
-                              path + " has " + std::to_string(size) + " bytes, and " + std::to_string(r.length) + " were committed",
+                              path + " has " + std::to_string(size) + " bytes, and " + std::to_string(r.length) +
+                                  " were committed",
                               "restore the file, or move it and its .lakeflow file away");
             }
             if (size > r.length) file.cut(r.length);
@@ -319,7 +327,8 @@ std::unique_ptr<landing> file_target::begin() {
 
 class output_target final : public target {
   public:
-    output_target(std::shared_ptr<shared_state> shared, flow_spec flow) : shared_(std::move(shared)), flow_(std::move(flow)) {}
+    output_target(std::shared_ptr<shared_state> shared, flow_spec flow)
+        : shared_(std::move(shared)), flow_(std::move(flow)) {}
     std::optional<position> committed() override { return std::nullopt; }
     bool holds_position() const override { return false; }
     std::uint32_t take_over() override { return 1; }
@@ -333,7 +342,8 @@ class output_target final : public target {
 class output_landing final : public landing {
   public:
     explicit output_landing(output_target& owner)
-        : owner_(owner), lines_((std::filesystem::temp_directory_path() / ("lakeflow-" + random_id() + ".tmp")).string()) {}
+        : owner_(owner),
+          lines_((std::filesystem::temp_directory_path() / ("lakeflow-" + random_id() + ".tmp")).string()) {}
     void add(std::uint32_t, record_batch rows) override {
         lines_.add(rows, [](std::int64_t) { return true; });
     }
@@ -373,23 +383,27 @@ class jsonl_destination final : public destination {
     }
     std::unique_ptr<target> open(const flow_spec& flow) override {
         if (flow.mode != land_mode::append) {
-            throw failure("config.not_supported",
-                          "table " + flow.table + ": mode " + std::string(to_string(flow.mode)) + " does not land in jsonl",
-                          "use mode = \"append\", or a delta destination");
+            throw failure(
+                "config.not_supported",
+                "table " + flow.table + ": mode " + std::string(to_string(flow.mode)) + " does not land in jsonl",
+                "use mode = \"append\", or a delta destination");
         }
         if (flow.rereads && flow.primary_keys.empty()) {
-            throw failure("config.primary_keys",
-                          "table " + flow.table + ": its source reads rows again, and without primary keys nobody can tell which",
-                          "name them with `primary_keys`");
+            throw failure(
+                "config.primary_keys",
+                "table " + flow.table + ": its source reads rows again, and without primary keys nobody can tell which",
+                "name them with `primary_keys`");
         }
         if (shared_->options.path == "-") return std::make_unique<output_target>(shared_, flow);
         if (flow.table.empty() || flow.table.find('/') != std::string::npos || flow.table.front() == '.') {
-            throw failure("config.destination", "\"" + flow.table + "\" cannot be the name of a file", "name it with `destination`");
+            throw failure("config.destination", "\"" + flow.table + "\" cannot be the name of a file",
+                          "name it with `destination`");
         }
         return std::make_unique<file_target>(shared_, flow);
     }
     std::string describe(const std::string& table) const override {
-        return shared_->options.path == "-" ? "jsonl on standard output" : "jsonl " + shared_->options.path + "/" + table + ".jsonl";
+        return shared_->options.path == "-" ? "jsonl on standard output"
+                                            : "jsonl " + shared_->options.path + "/" + table + ".jsonl";
     }
 
   private:
@@ -398,7 +412,8 @@ class jsonl_destination final : public destination {
 
 }  // namespace
 
-std::unique_ptr<destination> make_jsonl_destination(const destination_options& options, logger, std::shared_ptr<cancel_token>) {
+std::unique_ptr<destination> make_jsonl_destination(const destination_options& options, logger,
+                                                    std::shared_ptr<cancel_token>) {
     return std::make_unique<jsonl_destination>(options);
 }
 

@@ -12,6 +12,7 @@ namespace lakeflow::host::jsonl {
 // the position of each flow: it is replaced atomically after the rows are durable, so a longer file is the left-over of a dead
 // run and is cut back before the next commit. With path "-" rows go to options.standard_output as a batch commits, and the
 // position is the local state's alone.
-std::unique_ptr<destination> make_jsonl_destination(const destination_options& options, logger log, std::shared_ptr<cancel_token> stop);
+std::unique_ptr<destination> make_jsonl_destination(const destination_options& options, logger log,
+                                                    std::shared_ptr<cancel_token> stop);
 
 }  // namespace lakeflow::host::jsonl

@@ -45,7 +45,8 @@ void key_index::add_line(std::string_view line, const std::string& path) {
     if (line.empty()) return;
     const auto members = delta::string_members(line);
     if (members.empty()) {
-        throw failure("destination.corrupt", path + " has a line that is no JSON object", "mend the file, or move it away");
+        throw failure("destination.corrupt", path + " has a line that is no JSON object",
+                      "mend the file, or move it away");
     }
     std::string key;
     for (const std::string& name : keys_) {
@@ -54,7 +55,8 @@ void key_index::add_line(std::string_view line, const std::string& path) {
     }
     known_.insert(hash_of(key));
     if (known_.size() > most_) {
-        throw failure("destination.memory", path + " holds more than " + human_count(most_) + " keys, which do not fit the memory",
+        throw failure("destination.memory",
+                      path + " holds more than " + human_count(most_) + " keys, which do not fit the memory",
                       "raise the destination's memory, or land this table in delta or duckdb");
     }
 }
