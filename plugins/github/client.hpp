@@ -28,6 +28,9 @@ struct page_links {
     bool opaque = false;    // next leads by a cursor (after=), not by a page number
 };
 
+// A server error that outlived all retries: GitHub answers so to pages that it cannot make in time.
+inline bool is_too_heavy(const failure& error) { return error.how() == retry::transient && error.vendor_code() >= 500; }
+
 // How long a listing is.
 struct extent {
     std::int64_t rows = -1;  // -1: not known

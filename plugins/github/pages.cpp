@@ -95,7 +95,7 @@ void page_reader::read_page() {
 }
 
 bool page_reader::shrink(const failure& error) {
-    if (error.how() != retry::transient || error.vendor_code() < 500) return false;
+    if (!is_too_heavy(error)) return false;
     // A size that divides this one, so that the pages still begin where this one does: 100, 50, 25.
     std::int64_t smaller = here_.size / 2;
     while (smaller > 1 && here_.size % smaller != 0) --smaller;

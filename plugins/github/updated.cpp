@@ -95,10 +95,14 @@ json updated_feed::newest(const json& start) const {
 updated_feed::glimpse updated_feed::look(const std::string& url) const {
     glimpse out;
     exchange answer = source().get(url, {}, {422});
-    if (source().head(answer) == 422) {
+    try {
+        out.refused = source().head(answer) == 422;
+    } catch (const failure& error) {
+        // A page that is too heavy for GitHub is no place to look from either; one of a single row is not too heavy.
+        if (!is_too_heavy(error) || url_query(url, "per_page") == "1") throw;
         out.refused = true;
-        return out;
     }
+    if (out.refused) return out;
     decoder rows = source().host().rows.open(only_updated_at(), rows_spec().watch("updated_at"));
     rows.decode(answer);
     rows_stats stats = rows.stats();

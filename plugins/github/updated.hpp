@@ -35,7 +35,7 @@ class updated_feed : public feed {
 
     // One row's or page's instant: what a listing says at one place.
     struct glimpse {
-        bool refused = false;  // 422: no page number so high
+        bool refused = false;  // no page number so high (422), or no page so heavy
         std::int64_t rows = 0;
         std::optional<std::int64_t> last;  // updated_at of the last row
     };

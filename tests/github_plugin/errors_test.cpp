@@ -100,7 +100,7 @@ BOOST_AUTO_TEST_CASE(every_request_says_who_asks_and_for_which_version) {
     b.connection = R"({"base_url":")" + b.server.url() + R"(","token":"ghp_secretsecret","api_version":"2026-03-10"})";
     b.run("issues");
     b.run("commits");
-    for (const auto& one : b.server.requests()) {
+    for (const auto& one : b.requests_done()) {
         BOOST_TEST(one.api_version == "2026-03-10");
         BOOST_TEST(one.authorization);
         BOOST_TEST(!one.user_agent.empty());

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <boost/test/unit_test.hpp>
+#include <chrono>
 #include <exception>
 #include <mutex>
 #include <optional>
@@ -234,9 +235,14 @@ std::map<std::string, std::string> bench::truth(std::string_view table, std::str
     return out;
 }
 
+std::deque<github_server::request_record> bench::requests_done() {
+    while (server.stats().in_flight > 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return server.requests();
+}
+
 std::vector<std::string> bench::targets() {
     std::vector<std::string> out;
-    for (const auto& one : server.requests()) out.push_back(one.target);
+    for (const auto& one : requests_done()) out.push_back(one.target);
     return out;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <string>
@@ -70,7 +71,9 @@ class bench {
     std::map<std::string, std::string> truth(std::string_view table, std::string_view query = "",
                                              std::string_view value = "updated_at");
     std::uint64_t requests() { return server.stats().requests; }
-    std::vector<std::string> targets();  // of all requests so far
+    // All requests so far, once the server has written the answer of the last one.
+    std::deque<github_server::request_record> requests_done();
+    std::vector<std::string> targets();
 
   private:
     void read_parts(const std::string& table, const std::vector<std::string>& parts, host::read_request request,

@@ -46,14 +46,14 @@ BOOST_AUTO_TEST_CASE(five_thousand_then_nothing_then_ten) {
     BOOST_TEST(distinct(first.column("number")) == 5'000u);
     BOOST_TEST(first.requests <= 60u);
     BOOST_TEST(first.micro_batches == 1u);
-    BOOST_TEST(first.partitions >= 20u);
+    BOOST_TEST(first.partitions >= 10u);
 
     outcome idle = b.run("issues", first.end);
     BOOST_TEST(idle.requests == 1u);
     BOOST_TEST(idle.rows() == 0);
     BOOST_TEST(idle.end == first.end);
-    BOOST_TEST(b.server.requests().back().conditional);
-    BOOST_TEST(b.server.requests().back().status == 304);
+    BOOST_TEST(b.requests_done().back().conditional);
+    BOOST_TEST(b.requests_done().back().status == 304);
 
     b.server.control("edit", R"({"table":"issues","count":7,"set":{"title":"touched"}})");
     b.server.control("add", R"({"table":"issues","count":3})");
@@ -177,7 +177,7 @@ BOOST_AUTO_TEST_CASE(windows_over_many_ties) {
 BOOST_AUTO_TEST_CASE(page_numbers_that_are_refused_suddenly) {
     bench b(small_server(demo(1'000)));
     b.parallelism = 1;
-    b.server.control("faults", R"({"faults":[{"path":"sort=created.*[?&]page=[4-9]","times":3,"status":422}]})");
+    b.server.control("faults", R"({"faults":[{"path":"sort=created.*[?&]page=[4-9]","status":422}]})");
     outcome all = b.run("issues");
     BOOST_TEST(same(all.by_key("id", "updated_at"), b.truth("issues")));
 }
@@ -385,7 +385,7 @@ BOOST_AUTO_TEST_CASE(seconds_that_are_not_over) {
     b.server.control("edit", R"({"table":"issues","numbers":[6]})");
     at = b.run("issues", at.end);
     BOOST_TEST(at.column("number") == std::vector<std::string>{"6"}, boost::test_tools::per_element());
-    BOOST_TEST(at.end < R"({"updated_at":")" + tomorrow);
+    BOOST_TEST((at.end < R"({"updated_at":")" + tomorrow));
 }
 
 // The run's own clock is a bound too: what changed after it comes with the next run.

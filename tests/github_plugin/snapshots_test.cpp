@@ -54,7 +54,7 @@ BOOST_AUTO_TEST_CASE(each_table_whole_then_unchanged) {
         BOOST_TEST(idle.requests == one.pages, one.table << " took " << idle.requests << " for nothing");
         BOOST_TEST(idle.rows() == 0, one.table);
         BOOST_TEST(idle.end == first.end, one.table);
-        BOOST_TEST(b.server.requests().back().conditional);
+        BOOST_TEST(b.requests_done().back().conditional);
     }
 }
 
