@@ -178,7 +178,8 @@ class memory_source final : public duck::batch_source {
 
 double copy(std::vector<record_batch> batches, const std::string& folder) {
     const auto schema = batches.front().schema;
-    const auto database = duck::database::open({});
+    const auto database = duck::database::open(
+        {.library = {}, .path = {}, .memory_bytes = std::size_t{1} << 30, .temp_directory = folder});
     duck::connection connection = database->connect();
     const duck::scan scan = connection.add_scan(schema, std::make_shared<memory_source>(std::move(batches)));
     const double begin = cpu_seconds();

@@ -46,7 +46,7 @@ def measured(command, **settings):
     _, status, used = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode != 0:
-        sys.exit(f"{command[0]} ended with {process.returncode}")
+        sys.exit(f"{command[0]} ended with {process.returncode}: {process.stderr.read().decode() if process.stderr else ''}")
     return {"seconds": round(time.monotonic() - begin, 3), "cpu": round(used.ru_utime + used.ru_stime, 3), "peak_mib": round(used.ru_maxrss / 1024, 1)}
 
 
@@ -65,7 +65,7 @@ source = "issues"
 options = {{ owner = "octo", repo = "demo" }}
 """)
     figures = measured([BUILD / "lakeflow-host", "--plugin", BUILD / "plugins" / "github.so", "--config", job, "--report", report, "--no-progress"],
-                       stderr=subprocess.DEVNULL)
+                       stderr=subprocess.PIPE)
     return figures, json.loads(report.read_text())
 
 
