@@ -61,7 +61,8 @@ class last_row_check final : public reader {
         throw transient(source_->chosen().subject(source_->what()) +
                         ": a row was removed while the listing was read by its pages, and another one may have been "
                         "passed over; it has to be read again")
-            .with_code("source.incomplete");
+            .with_code("source.incomplete")
+            .with_hint("run the job again: nothing of this load has landed");
     }
 
   private:
