@@ -127,7 +127,9 @@ BOOST_AUTO_TEST_CASE(ddl_errors_name_the_place) {
         {"m MAP<STRING>", "\",\""},
         {"`` INT", "empty"},
     };
-    for (const auto& [ddl, part] : cases) {
+    for (const auto& c : cases) {
+        const std::string_view ddl = c.first;
+        const std::string_view part = c.second;
         std::string message;
         BOOST_TEST(code_of([&] { parse_ddl(ddl); }, &message) == "config.schema", ddl);
         BOOST_TEST(message.find(part) != std::string::npos, ddl << ": " << message);

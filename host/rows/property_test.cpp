@@ -16,7 +16,7 @@ namespace {
 struct type {
     enum class kind { boolean, integer, real, decimal, text, date, instant, list, structure, map };
     kind k = kind::text;
-    std::vector<std::pair<std::string, type>> members;  // struct; list: one; map: one
+    std::vector<type> members;  // struct: m0, m1, ..; list: one; map: one
 
     std::string ddl() const {
         switch (k) {
@@ -27,12 +27,13 @@ struct type {
             case kind::text: return "STRING";
             case kind::date: return "DATE";
             case kind::instant: return "TIMESTAMP";
-            case kind::list: return "ARRAY<" + members[0].second.ddl() + ">";
-            case kind::map: return "MAP<STRING, " + members[0].second.ddl() + ">";
+            case kind::list: return "ARRAY<" + members[0].ddl() + ">";
+            case kind::map: return "MAP<STRING, " + members[0].ddl() + ">";
             case kind::structure: break;
         }
         std::string out = "STRUCT<";
-        for (const auto& [name, t] : members) out += (out.size() > 7 ? ", `" : "`") + name + "`: " + t.ddl();
+        for (std::size_t i = 0; i < members.size(); ++i)
+            out += (i ? ", m" : "m") + std::to_string(i) + ": " + members[i].ddl();
         return out + ">";
     }
 };
@@ -54,7 +55,7 @@ class generator {
         type t;
         t.k = static_cast<type::kind>(below(depth > 2 ? 7 : 10));
         const std::size_t members = t.k == type::kind::structure ? 1 + below(4) : t.k >= type::kind::list ? 1 : 0;
-        for (std::size_t i = 0; i < members; ++i) t.members.emplace_back("m" + std::to_string(i), make_type(depth + 1));
+        for (std::size_t i = 0; i < members; ++i) t.members.push_back(make_type(depth + 1));
         return t;
     }
 
@@ -75,7 +76,7 @@ class generator {
             case type::kind::instant: return instant();
             case type::kind::list: {
                 value v{"[", "[", ""};
-                for (std::size_t i = below(4); i > 0; --i) append(v, "", "", make(t.members[0].second), i > 1);
+                for (std::size_t i = below(4); i > 0; --i) append(v, "", "", make(t.members[0]), i > 1);
                 return closed(v, "]");
             }
             case type::kind::map: {
@@ -83,7 +84,7 @@ class generator {
                 const std::size_t count = below(20);
                 for (std::size_t i = 0; i < count; ++i) {
                     const std::string key = "\"k" + std::to_string(i) + "\":";
-                    append(v, key, key, make(t.members[0].second), i + 1 < count);
+                    append(v, key, key, make(t.members[0]), i + 1 < count);
                 }
                 return closed(v, "}");
             }
@@ -109,8 +110,9 @@ class generator {
     value structure(const type& t) {
         std::vector<std::string> parts;
         std::string printed = "{";
-        for (const auto& [name, member] : t.members) {
-            value v = make(member);
+        for (std::size_t i = 0; i < t.members.size(); ++i) {
+            const std::string name = "m" + std::to_string(i);
+            value v = make(t.members[i]);
             if (below(8) == 0)
                 v = {"", "null", "null"};  // missing
             else
