@@ -51,6 +51,9 @@ class exchange_core final : public std::enable_shared_from_this<exchange_core>, 
           engine_(std::move(engine)),
           plan_(std::move(plan)),
           timer_(engine_->loop) {}
+    virtual ~exchange_core() = default;
+    exchange_core(const exchange_core&) = delete;
+    exchange_core& operator=(const exchange_core&) = delete;
 
     const exchange_plan& plan() const noexcept { return plan_; }
     http_engine& engine() noexcept { return *engine_; }

@@ -8,7 +8,7 @@
 namespace lakeflow::github {
 
 client::client(const environment& env, const table& what, settings chosen)
-    : host_(env),
+    : host_(static_cast<const services&>(env)),
       init_time_us_(env.init_time_us),
       table_(what),
       settings_(std::move(chosen)),
