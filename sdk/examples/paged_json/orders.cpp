@@ -1,6 +1,7 @@
 // A connector for a paged JSON table, whole. The service answers
 //   GET /orders?size=100&updated_since=2026-01-01T00:00:00Z
-// with {"data": {"items": [...]}, "meta": {"next": "/orders?page=2..."}}, oldest change first, the bound included.
+// with {"data": {"items": [...]}, "meta": {"next": "/orders?page=2..."}}, oldest change first, the bound included. Each change has an
+// instant of its own; the guide says what to do where two can share one.
 #include "lakeflow/lakeflow.hpp"
 
 namespace {
