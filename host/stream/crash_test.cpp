@@ -204,7 +204,7 @@ BOOST_AUTO_TEST_CASE(a_run_that_slept_through_its_replacement_cannot_commit) {
             if (name != "commit before" || slept) return;
             slept = true;
             auto plan = b.plan();
-            plan.take_over = true;
+            plan.take_over = same_state;
             if (!same_state) plan.state_directory += "-elsewhere";
             other = run_job(plan);
         };
@@ -214,9 +214,40 @@ BOOST_AUTO_TEST_CASE(a_run_that_slept_through_its_replacement_cannot_commit) {
         BOOST_REQUIRE(other.has_value());
         BOOST_TEST(other->exit_code == 0);
         BOOST_TEST(to_string(result.tables[0].status) == "failed");
+        BOOST_REQUIRE(result.tables[0].error.has_value());
         BOOST_TEST(result.tables[0].error->code == "state.fenced");
         BOOST_TEST(b.lake->values("issues", "id") == source.ids(), boost::test_tools::per_element());
     }
+}
+
+// `run --take-over` makes the other run's commits fail even where it has nothing to land itself.
+BOOST_AUTO_TEST_CASE(a_take_over_fences_the_other_run_at_once) {
+    engine_bench b;
+    b.plugin.metadata = appended;
+    number_source source(b.plugin, 25);
+    source.serve_partitions(2);
+    b.run();
+    const auto before = b.lake->values("issues", "id");
+    source.add(5);
+    bool slept = false;
+    std::optional<run_result> other;
+    b.lake->step = [&](const std::string& name) {
+        if (name != "commit before" || slept) return;
+        slept = true;
+        auto plan = b.plan();
+        plan.take_over = true;
+        plan.state_directory += "-elsewhere";
+        b.plugin.prepare = [](const script_call&) { return std::string("{}"); };
+        plan.plugin = b.plugin.use();
+        other = run_job(plan);
+    };
+    const auto result = b.run();
+    BOOST_REQUIRE(other.has_value());
+    BOOST_TEST(other->exit_code == 0);
+    BOOST_TEST(other->tables[0].rows_landed == 0);
+    BOOST_REQUIRE(result.tables[0].error.has_value());
+    BOOST_TEST(result.tables[0].error->code == "state.fenced");
+    BOOST_TEST(b.lake->values("issues", "id") == before, boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(a_stop_lets_a_short_batch_end_and_begins_no_other) {

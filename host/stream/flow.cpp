@@ -191,6 +191,7 @@ void flow::recover() {
     if (settings_.snapshot) stand_.replay.reset();
     planned_ = stand_.replay;
     if (result_.batches == 0) result_.start = stand_.end;
+    if (plan_.take_over) epoch();
     result_.end = stand_.end;
 }
 

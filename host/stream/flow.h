@@ -96,7 +96,8 @@ class flow {
     batch_outcome with_attempts(const std::function<batch_outcome(landing_session&)>& attempt);
     batch_outcome read_rows(const batch_plan& batch, landing_session& landing);
     void read_deletes(const batch_plan& batch, landing_session& landing, batch_outcome& out);
-    read_totals drain(read_source source, landing_session& landing, std::uint32_t first_part);
+    using watcher = std::function<void(const record_batch&)>;
+    read_totals drain(read_source source, landing_session& landing, std::uint32_t first_part, const watcher& seen = {});
     read_source source_of(read_source::kind kind, const batch_plan& batch, std::shared_ptr<const gate> passing) const;
     std::shared_ptr<const gate> make_gate(const batch_plan& batch, const std::optional<std::string>& limit) const;
     std::optional<cursor_column> cursor_of_rows() const;

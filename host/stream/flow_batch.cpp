@@ -113,7 +113,7 @@ read_source flow::source_of(read_source::kind kind, const batch_plan& batch,
     return out;
 }
 
-read_totals flow::drain(read_source source, landing_session& landing, std::uint32_t first_part) {
+read_totals flow::drain(read_source source, landing_session& landing, std::uint32_t first_part, const watcher& seen) {
     const bool deletes = source.what == read_source::kind::deletes;
     delete_gate tombstones(what() + " (deletes)", settings_);
     batch_read read(std::move(source), job_.arena, job_.budget, job_.reading, live_);
@@ -124,6 +124,7 @@ read_totals flow::drain(read_source source, landing_session& landing, std::uint3
             } else if (deletes) {
                 landing.add_deletes(tombstones.pass(std::move(*item->rows)));
             } else {
+                if (seen) seen(*item->rows);
                 landing.add(first_part + item->partition, std::move(*item->rows));
             }
         }
@@ -278,6 +279,8 @@ std::uint32_t flow::epoch() {
                           "nothing was lost: the next run goes on from there");
         }
     }
+    // `run --take-over`: the other run may still be the quicker of the two, so its commits are made to fail from now on.
+    if (plan_.take_over) target_->fence(taken);
     epoch_ = taken;
     return epoch_;
 }

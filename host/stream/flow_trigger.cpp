@@ -1,4 +1,7 @@
 // host/stream/flow_trigger.cpp: what one trigger of a flow does: its bound, its batches, its snapshot. See flow.h.
+#include <algorithm>
+#include <set>
+
 #include "host/base/error.h"
 #include "host/base/json.h"
 #include "host/stream/flow.h"
@@ -16,6 +19,43 @@ bool may_fall_back(const error& e) {
     }
     return true;
 }
+
+// Tells a snapshot's next piece from the whole table over again, which comes if the source changed between two calls: that begins
+// with the rows with which the first one began. A sample of its first keys is kept.
+class first_rows {
+  public:
+    explicit first_rows(std::vector<std::string> keys) : keys_(std::move(keys)) {}
+
+    // The first rows of a read; true if they are those that the first read began with.
+    bool met_again(const record_batch& rows) {
+        std::set<std::string> now;
+        for (std::int64_t row = 0; row < std::min<std::int64_t>(rows.rows(), most); ++row)
+            now.insert(key_of(rows, row));
+        if (first_.empty()) {
+            first_ = std::move(now);
+            return false;
+        }
+        const auto known = std::count_if(now.begin(), now.end(), [&](const auto& key) { return first_.contains(key); });
+        return 2 * static_cast<std::size_t>(known) >= std::min(first_.size(), now.size());
+    }
+
+  private:
+    static constexpr std::int64_t most = 64;
+
+    std::string key_of(const record_batch& rows, std::int64_t row) const {
+        std::string out;
+        for (std::int64_t c = 0; c < rows.schema->columns(); ++c) {
+            const auto& column = rows.schema->column(c);
+            if (!keys_.empty() && std::find(keys_.begin(), keys_.end(), name_of(column)) == keys_.end()) continue;
+            const auto& array = *rows.array.get();
+            out += value_text(column, *array.children[c], array.offset + row) + "\n";
+        }
+        return out;
+    }
+
+    std::vector<std::string> keys_;
+    std::set<std::string> first_;
+};
 
 }  // namespace
 
@@ -192,21 +232,34 @@ flow::batch_outcome flow::snapshot_pieces(landing_session& landing, std::string 
     batch.context = context_;
     batch_outcome out;
     out.deletes_end = stand_.deletes_end;
+    first_rows sample(settings_.spec.primary_keys);
     for (bool complete = false; !complete;) {
         batch.start = laws.position();
+        bool any = false;
+        bool whole = false;
         const auto totals = drain(source_of(read_source::kind::table, batch, make_gate(batch, std::nullopt)), landing,
-                                  static_cast<std::uint32_t>(out.parts));
+                                  static_cast<std::uint32_t>(out.parts), [&](const record_batch& rows) {
+                                      if (std::exchange(any, true) || !sample.met_again(rows)) return;
+                                      whole = true;
+                                      landing.start_over();
+                                  });
         const auto end = laws.read(totals.end, totals.rows);
         if (end.next == verdict::ends) {
             out.next = verdict::ends;
             return out;
+        }
+        if (whole) {
+            note(log_level::info,
+                 "the snapshot changed while it was read, and came whole a second time; that one counts");
+            out.rows = out.came = 0;
         }
         landing.ensure_open();
         ++out.parts;
         out.rows += totals.rows;
         out.came += totals.rows;
         laws.moved(end.end, totals.rows);
-        complete = end.complete;
+        // What comes whole needs no question whether there is a further piece.
+        complete = end.complete || whole;
     }
     out.end = laws.position();
     return out;

@@ -86,6 +86,35 @@ BOOST_AUTO_TEST_CASE(a_snapshot_in_pieces_is_staged_and_lands_once) {
     }
 }
 
+// The source changes between a read and the question whether there is more: the whole table comes again, and replaces the first.
+BOOST_AUTO_TEST_CASE(a_snapshot_that_changes_while_it_is_read) {
+    for (const std::int64_t count : {200, 3}) {
+        engine_bench b;
+        b.plugin.metadata = whole;
+        int calls = 0;
+        b.plugin.read_table = [&](const script_call& call) {
+            const auto now = etag(++calls == 1 ? "a" : "b");
+            script_read out;
+            out.end = now;
+            if (call.start == now) return out;
+            auto rows = rows_of(count);
+            if (calls > 1) rows.erase(rows.begin() + 1);  // row 2 was deleted
+            out.batches = {{rows.begin(), rows.begin() + 2}, {rows.begin() + 2, rows.end()}};
+            return out;
+        };
+        auto result = b.run();
+        BOOST_TEST(result.exit_code == 0);
+        BOOST_TEST(calls == 2);
+        BOOST_TEST(result.tables[0].rows_read == count - 1);
+        BOOST_TEST(result.tables[0].end == etag("b"));
+        const auto ids = b.lake->values("issues", "id");
+        BOOST_TEST(ids.size() == static_cast<std::size_t>(count - 1));
+        BOOST_TEST((std::find(ids.begin(), ids.end(), "2") == ids.end()));
+        result = b.run();
+        BOOST_TEST(result.tables[0].batches == 0);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(a_snapshot_that_fails_half_way_changes_nothing) {
     engine_bench b;
     b.plugin.metadata = whole;

@@ -1,5 +1,5 @@
 // tests/support/memory_destination.h: a destination in memory that keeps the promises of land/destination.h, as an oracle for the
-// engine: rows and position change together, positions at or below the own one are recognised, an older epoch is fenced. It outlives
+// engine: rows and position change together, positions at or below the own one are recognised, another run's are fenced. It outlives
 // the runs of a test, as a lake outlives a process. `step` is called before each of its effects and may throw.
 #pragma once
 
@@ -26,8 +26,7 @@ class memory_destination final : public destination {
   public:
     struct stored {
         std::vector<text_row> rows;
-        std::map<std::string, position> positions;    // by flow
-        std::map<std::string, std::uint32_t> epochs;  // by flow
+        std::map<std::string, position> positions;  // by flow
         int commits = 0;
         int begins = 0;
         std::vector<std::int64_t> rows_a_commit;
@@ -75,7 +74,8 @@ class memory_destination final : public destination {
 
 class memory_landing final : public landing {
   public:
-    memory_landing(memory_destination& d, const flow_spec& spec) : d_(d), spec_(spec) {}
+    memory_landing(memory_destination& d, const flow_spec& spec, std::optional<position>& seen)
+        : d_(d), spec_(spec), seen_(seen) {}
 
     void add(std::uint32_t, record_batch rows) override {
         d_.step("add");
@@ -99,7 +99,8 @@ class memory_landing final : public landing {
             const std::lock_guard guard(d_.mutex_);
             auto& t = d_.tables_[spec_.table];
             const auto at = t.positions.find(spec_.flow);
-            if (next.epoch < t.epochs[spec_.flow]) throw failure("state.fenced", "memory: an older epoch");
+            const auto there = at == t.positions.end() ? std::nullopt : std::optional(at->second);
+            if (there != seen_) throw failure("state.fenced", "memory: another run was here");
             if (at != t.positions.end() &&
                 std::pair(next.epoch, next.batch) <= std::pair(at->second.epoch, at->second.batch)) {
                 out.committed = false;
@@ -115,6 +116,7 @@ class memory_landing final : public landing {
             if (out.committed) {
                 t.rows = std::move(rows);
                 t.positions[spec_.flow] = next;
+                seen_ = next;
                 ++t.commits;
                 t.rows_a_commit.push_back(out.rows_landed);
             }
@@ -189,6 +191,7 @@ class memory_landing final : public landing {
 
     memory_destination& d_;
     const flow_spec& spec_;
+    std::optional<position>& seen_;
     std::vector<text_row> rows_;
     std::vector<text_row> deletes_;
 };
@@ -199,21 +202,29 @@ class memory_target final : public target {
 
     std::optional<position> committed() override {
         const std::lock_guard guard(d_.mutex_);
-        auto& positions = d_.tables_[spec_.table].positions;
-        const auto at = positions.find(spec_.flow);
-        return at == positions.end() || !d_.holds ? std::nullopt : std::optional(at->second);
+        look();
+        return d_.holds ? seen_ : std::nullopt;
     }
     bool holds_position() const override { return d_.holds; }
     std::unique_ptr<landing> begin() override {
         d_.step("begin");
         const std::lock_guard guard(d_.mutex_);
         ++d_.tables_[spec_.table].begins;
-        return std::make_unique<memory_landing>(d_, spec_);
+        return std::make_unique<memory_landing>(d_, spec_, seen_);
     }
     std::uint32_t take_over() override {
         d_.step("take over");
         const std::lock_guard guard(d_.mutex_);
-        return ++d_.tables_[spec_.table].epochs[spec_.flow];
+        look();
+        return (seen_ ? seen_->epoch : 0) + 1;
+    }
+    void fence(std::uint32_t epoch) override {
+        d_.step("fence");
+        const std::lock_guard guard(d_.mutex_);
+        auto& positions = d_.tables_[spec_.table].positions;
+        const auto at = positions.find(spec_.flow);
+        if (at != positions.end() && at->second.epoch < epoch) at->second.epoch = epoch;
+        look();
     }
     void reset() override {
         const std::lock_guard guard(d_.mutex_);
@@ -221,8 +232,15 @@ class memory_target final : public target {
     }
 
   private:
+    void look() {
+        const auto& positions = d_.tables_[spec_.table].positions;
+        const auto at = positions.find(spec_.flow);
+        seen_ = at == positions.end() ? std::nullopt : std::optional(at->second);
+    }
+
     memory_destination& d_;
     const flow_spec spec_;
+    std::optional<position> seen_;  // what this target saw last: its commits build on that
 };
 
 inline std::unique_ptr<target> memory_destination::open(const flow_spec& flow) {
