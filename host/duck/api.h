@@ -111,6 +111,7 @@ struct result {
     X(void, destroy_error_data, (raw::error_data*))
 
 struct api {
+// NOLINTNEXTLINE(bugprone-macro-parentheses): the arguments are a type, a name and a parameter list
 #define LAKEFLOW_DUCKDB_MEMBER(result, name, parameters) result(*name) parameters = nullptr;
     LAKEFLOW_DUCKDB_FUNCTIONS(LAKEFLOW_DUCKDB_MEMBER)
 #undef LAKEFLOW_DUCKDB_MEMBER

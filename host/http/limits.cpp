@@ -227,7 +227,8 @@ std::int64_t backoff_us(int tries, std::int64_t base_us, std::int64_t cap_us, do
     std::int64_t wait = base_us;
     for (int i = 1; i < tries && wait < cap_us; ++i) wait *= 2;
     wait = std::min(wait, cap_us);
-    return wait / 2 + static_cast<std::int64_t>(static_cast<double>(wait - wait / 2) * std::clamp(random, 0.0, 1.0));
+    const std::int64_t half = wait / 2;
+    return half + static_cast<std::int64_t>(static_cast<double>(wait - half) * std::clamp(random, 0.0, 1.0));
 }
 
 }  // namespace lakeflow::host

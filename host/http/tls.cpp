@@ -137,7 +137,7 @@ ssl_ctx_st* tls_contexts::get(const std::string& ca_file) {
     return slot->context;
 }
 
-tls_session::tls_session(ssl_ctx_st* context, int socket, const std::string& host) : socket_(socket) {
+tls_session::tls_session(ssl_ctx_st* context, int socket, const std::string& host) {
     ssl_ = SSL_new(context);
     if (ssl_ == nullptr) throw std::bad_alloc();
     BIO* bio = BIO_new(bio_method());

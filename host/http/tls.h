@@ -61,7 +61,6 @@ class tls_session {
     io_result outcome(int code);
 
     ssl_st* ssl_ = nullptr;
-    int socket_ = -1;
     bool shaken_ = false;
     bool untrusted_ = false;
     std::string error_;

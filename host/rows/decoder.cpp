@@ -63,6 +63,7 @@ json::parse_options options() {
 }  // namespace
 
 struct decoder::impl final : csv_sink {
+    virtual ~impl() = default;
     impl(const lf_context* context, const ArrowSchema& schema, std::string_view spec, decoder_limits limits)
         : limits_(limits),
           plan_(schema, parse_rows_spec(spec)),

@@ -93,8 +93,8 @@ void machine::text_value(slot* s, std::string_view text) {
 
 template <class T>
 void machine::integer(slot* s, std::string_view text, const std::int64_t* exact) {
-    constexpr std::int64_t min = std::numeric_limits<T>::min();
-    constexpr std::int64_t max = std::numeric_limits<T>::max();
+    constexpr auto max = static_cast<std::int64_t>((std::uint64_t{1} << (8 * sizeof(T) - 1)) - 1);
+    constexpr std::int64_t min = -max - 1;
     std::int64_t value = 0;
     number_result result = number_result::ok;
     if (exact) {
