@@ -13,6 +13,7 @@ namespace {
 
 std::vector<const data_file*> all(const std::vector<data_file>& files) {
     std::vector<const data_file*> pointers;
+    pointers.reserve(files.size());
     for (const data_file& file : files) pointers.push_back(&file);
     return pointers;
 }
