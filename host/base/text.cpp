@@ -15,13 +15,9 @@
 namespace lakeflow::host {
 namespace {
 
-char lower(char c) noexcept {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-}
+char lower(char c) noexcept { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
-bool is_space(char c) noexcept {
-    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
-}
+bool is_space(char c) noexcept { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
 
 // Splits "256 MiB" into its number and its unit; nothing if there is no whole number in front.
 struct quantity {
@@ -43,9 +39,7 @@ std::optional<std::uint64_t> times(std::uint64_t number, std::uint64_t factor) n
 }
 
 // OpenSSL cleans up at exit, under the thread of the http service, unless whoever uses it first says otherwise.
-void keep_openssl_at_exit() noexcept {
-    OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, nullptr);
-}
+void keep_openssl_at_exit() noexcept { OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, nullptr); }
 
 }  // namespace
 
