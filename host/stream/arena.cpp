@@ -12,7 +12,10 @@ struct worker_arena::impl {
     explicit impl(int w)
         : width(w),
           control(std::in_place, tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(w) + 1),
-          arena(w, 0) {}
+          arena(w, 0) {
+        // Now, on the thread that set the cap: left to the first enqueue, TBB reads the cap on another thread without a lock.
+        arena.initialize();
+    }
     int width;
     std::optional<tbb::global_control> control;
     tbb::task_arena arena;

@@ -35,9 +35,9 @@ struct batch_read::shared {
     std::deque<read_item> ready;
     std::uint32_t parts = 0;
     std::uint32_t next_part = 0;
-    std::uint32_t running = 0;  // tasks in the arena
-    std::exception_ptr failed;  // the first
-    bool exhausted = false;     // it was transient, and the part has been tried as often as allowed
+    std::uint32_t running = 0;    // tasks in the arena
+    std::optional<error> failed;  // the first
+    bool exhausted = false;       // it was transient, and the part has been tried as often as allowed
     read_totals totals;
     bool watched = true;                                     // the reading side is still there
     std::vector<std::optional<steady::time_point>> in_call;  // since when a part sits in a call into the plugin
@@ -115,13 +115,13 @@ void batch_read::read_part(shared& s, std::uint32_t part) {
     for (int tries = 1;; ++tries) {
         bool handed_on = false;
         bool exhausted = false;
-        std::exception_ptr thrown;
+        error thrown;
         std::optional<std::chrono::microseconds> wait;
         try {
             attempt(s, part, handed_on);
             return;
         } catch (const failure& f) {
-            thrown = std::current_exception();
+            thrown = f.get();
             exhausted = !handed_on;
             const bool again =
                 !handed_on && tries < s.source.tuning.partition_attempts && worth_retrying(f.get(), *s.source.flow);
@@ -132,7 +132,7 @@ void batch_read::read_part(shared& s, std::uint32_t part) {
                                              " failed and is read again: " + to_line(f.get()));
             }
         } catch (...) {
-            thrown = std::current_exception();
+            thrown = current_error("host.internal");
         }
         if (wait && s.stop->wait_for(*wait)) {
             const std::lock_guard guard(s.mutex);
@@ -142,7 +142,7 @@ void batch_read::read_part(shared& s, std::uint32_t part) {
         const std::lock_guard guard(s.mutex);
         s.in_call[part].reset();
         if (!s.failed) {
-            s.failed = thrown;
+            s.failed = std::move(thrown);
             s.exhausted = exhausted;
         }
         s.changed.notify_all();
@@ -223,11 +223,12 @@ std::optional<read_item> batch_read::next() {
         }
     }
     if (s.failed) {
-        const auto failed = s.failed;
+        // A value, not the exception itself: that one belongs to the thread that threw it.
+        auto failed = *s.failed;
         lock.unlock();
         s.stop->cancel();
         finish();
-        std::rethrow_exception(failed);
+        throw failure(std::move(failed));
     }
     if (!s.ready.empty()) {
         auto item = std::move(s.ready.front());
@@ -246,12 +247,13 @@ void batch_read::watch_for_stuck(std::unique_lock<std::mutex>&) {
     if (flow.counters.in_flight.load() > 0 || !flow.waiting.get().empty()) return;
     for (std::uint32_t part = 0; part < s.parts; ++part) {
         if (!s.in_call[part] || steady::now() - *s.in_call[part] < s.source.tuning.stuck_after) continue;
-        s.failed = std::make_exception_ptr(failure(
+        s.failed = error{
             "plugin.timeout",
             flow.plugin + "/" + flow.table + ": a call of part " + std::to_string(part + 1) + " of " +
                 std::to_string(s.parts) + " has not returned for " +
                 std::to_string(s.source.tuning.stuck_after.count()) + " ms, and waits for no service of the host",
-            "the plugin hangs in its own code; its vendor has to wait through the host's services or to heed cancel"));
+            "the plugin hangs in its own code; its vendor has to wait through the host's services or to heed cancel",
+            retry_class::permanent};
         return;
     }
 }
