@@ -13,9 +13,7 @@
 
 namespace lakeflow::host {
 
-inline lf_str to_abi(std::string_view s) noexcept {
-    return {s.data() ? s.data() : "", s.size()};
-}
+inline lf_str to_abi(std::string_view s) noexcept { return {s.data() ? s.data() : "", s.size()}; }
 inline std::string_view view(lf_str s) noexcept {
     return s.data ? std::string_view(s.data, s.size) : std::string_view();
 }
