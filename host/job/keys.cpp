@@ -63,6 +63,7 @@ checked_table::checked_table(const document& doc, const json::object& table, std
                 continue;
             }
             std::vector<std::string> names;
+            names.reserve(keys.size());
             for (const auto& k : keys) names.emplace_back(k.name);
             const auto near = nearest(name, names);
             std::string all;

@@ -195,6 +195,7 @@ snapshot delta_log::read_checkpoint(std::int64_t version, const std::vector<std:
     auto database = duck_();
     duck::connection c = database->connect();
     std::vector<std::string> paths;
+    paths.reserve(parts.size());
     for (const std::string& part : parts) paths.push_back(files_->path("_delta_log/" + part));
     const std::string files = "read_parquet(" + text_list(paths) + ", union_by_name = true)";
     snapshot table;

@@ -94,6 +94,7 @@ std::string keys_equal(const flow_spec& flow, const std::string& a, const std::s
 
 std::string staged_relation(const merge_input& in, const std::vector<const data_file*>& files) {
     std::vector<std::string> paths;
+    paths.reserve(files.size());
     for (const data_file* file : files) paths.push_back(in.files.path(file->name));
     return "(SELECT *, file_index AS lf_fi, file_row_number AS lf_rn FROM read_parquet(" + file_list(paths) + "))";
 }
@@ -105,6 +106,7 @@ std::string table_relation(const merge_input& in, const std::vector<std::string>
     }
     typed += "0::UBIGINT AS lf_fi, 0::BIGINT AS lf_rn WHERE false";
     std::vector<std::string> names;
+    names.reserve(paths.size());
     for (const std::string& path : paths) names.push_back(in.files.path(file_of(path)));
     return "(" + typed +
            " UNION ALL BY NAME SELECT *, file_index AS lf_fi, file_row_number AS lf_rn FROM read_parquet(" +
