@@ -11,6 +11,7 @@ namespace lakeflow::host {
 
 run_plan make_plan(const job& j, std::shared_ptr<const plugin> p, const std::vector<std::string>& only) {
     std::vector<std::string> names;
+    names.reserve(j.tables.size());
     for (const auto& table : j.tables) names.push_back(table.name);
     for (const auto& name : only) {
         if (std::find(names.begin(), names.end(), name) != names.end()) continue;

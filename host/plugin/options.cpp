@@ -140,6 +140,7 @@ checked_options check_options(std::string_view schema, std::string_view half, st
     const json::value given_value = json::parse(json::string_view(given.data(), given.size()));
 
     std::vector<std::string> names;
+    names.reserve(properties.size());
     for (const auto& property : properties) names.emplace_back(view(property.key()));
 
     checked_options out;
