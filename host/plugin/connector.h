@@ -38,6 +38,7 @@ struct table_metadata {
     bool windowed = false;
     bool rereads = false;
     bool external_schema = false;
+    bool whole_snapshot = false;  // one call of read_table gives all of a snapshot
     std::vector<std::string> capabilities;
 };
 

@@ -126,6 +126,7 @@ table_metadata parse_metadata(std::string_view text, std::string_view what) {
     out.windowed = m.flag("windowed", false);
     out.rereads = m.flag("rereads", false);
     out.external_schema = m.flag("external_schema", false);
+    out.whole_snapshot = m.flag("whole_snapshot", false);
     out.capabilities =
         m.find("capabilities") ? m.texts("capabilities") : std::vector<std::string>{"batch_read", "stream_read"};
     return out;

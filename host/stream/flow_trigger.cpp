@@ -259,7 +259,7 @@ flow::batch_outcome flow::snapshot_pieces(landing_session& landing, std::string 
         out.came += totals.rows;
         laws.moved(end.end, totals.rows);
         // What comes whole needs no question whether there is a further piece.
-        complete = end.complete || whole;
+        complete = end.complete || whole || settings_.metadata.whole_snapshot;
     }
     out.end = laws.position();
     return out;

@@ -61,6 +61,21 @@ BOOST_AUTO_TEST_CASE(a_simple_snapshot_is_replaced_together_and_unchanged_costs_
     BOOST_TEST(b.lake->table("issues").begins == 4);  // an empty table is a snapshot too
 }
 
+BOOST_AUTO_TEST_CASE(a_snapshot_that_one_read_gives_whole_is_asked_for_once) {
+    engine_bench b;
+    b.plugin.metadata = R"({"ingestion_type":"snapshot","primary_keys":["id"],"whole_snapshot":true})";
+    b.plugin.read_table = [&](const script_call&) {
+        script_read out;
+        out.end = etag("a");
+        out.batches = {rows_of(7)};
+        return out;
+    };
+    const auto result = b.run();
+    BOOST_TEST(result.exit_code == 0);
+    BOOST_TEST(result.tables[0].rows_landed == 7);
+    BOOST_TEST(b.plugin.count("read_table") == 1);
+}
+
 // Case 01: a cap is no end.
 BOOST_AUTO_TEST_CASE(a_snapshot_in_pieces_is_staged_and_lands_once) {
     for (const bool append : {false, true}) {

@@ -41,6 +41,7 @@ class plugin final : public connector, public partitioned_stream {
         }
         // A touched pull request brings all of its reviews; a forced push may bring commits that have landed.
         out.rereads = one.kind == ingestion::append || (one.kind == ingestion::cdc && chosen.lookback_us > 0);
+        out.whole_snapshot = one.how == family::snapshot;
         return out;
     }
 

@@ -89,6 +89,13 @@ class FirstLoadAndChanges(Scratch):
         self.assertEqual(len(self.delta("branches")), 230)
 
 
+    def test_a_first_load_of_a_snapshot_walks_its_pages_once(self):
+        server = self.server(issues=10, commits=50, branches=1500)
+        self.run_job(self.job(server, ["branches"]))
+        self.assertEqual(len(self.delta("branches")), 1500)
+        self.assertLessEqual(server.ask("stats")["requests"], 1500 // 100 + 5)
+
+
 class LargeListings(Scratch):
     def test_deep_pages_that_are_refused_do_not_lose_rows(self):
         for deep in ("refuse_rows:10000", "refuse_pages:10"):

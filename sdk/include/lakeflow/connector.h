@@ -96,6 +96,8 @@ typedef struct lf_connector_v1 {
      *   "windowed"        true: the plugin cuts its own batches, the bound is the init time alone (default false)
      *   "rereads"         true: a read may bring rows at or below its start again (inclusive or look-back) (default false)
      *   "external_schema" true: the user may give the schema (default false)
+     *   "whole_snapshot"  true: one read_table gives all of a snapshot, so the host does not ask for a further piece
+     *                     (default false)
      *   "capabilities"    any of "batch_read", "stream_read", "batch_write", "truncate" (default the first two)
      * Required.
      * [control].

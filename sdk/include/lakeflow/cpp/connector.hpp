@@ -70,6 +70,7 @@ struct table_metadata {
     bool windowed = false;         // the plugin cuts its own batches; the bound is the init time alone
     bool rereads = false;          // a read may bring rows at or below its start again
     bool external_schema = false;  // the user may give the schema
+    bool whole_snapshot = false;   // one read_table gives all of a snapshot: no further piece is asked for
     bool batch_read = true, stream_read = true, batch_write = false, truncate = false;
 
     json to_json() const {
@@ -81,7 +82,7 @@ struct table_metadata {
             out.set("offset_cursor", json::object({{"member", offset_member}, {"form", offset_form}}));
         }
         out.set("replayable", replayable).set("windowed", windowed).set("rereads", rereads);
-        out.set("external_schema", external_schema);
+        out.set("external_schema", external_schema).set("whole_snapshot", whole_snapshot);
         json can = json::array();
         if (batch_read) can.push("batch_read");
         if (stream_read) can.push("stream_read");

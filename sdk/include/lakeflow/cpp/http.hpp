@@ -71,7 +71,7 @@ class exchange {
     // Waits for the head of the final answer and gives its status: 2xx or an accepted one. Throws for the others.
     int head() {
         lf_error error = empty_error();
-        check(table_->head(open(), &status_, &error), error);
+        check(calls().head(handle_, &status_, &error), error);
         return status_;
     }
     // The status that head() gave; 0 before.
@@ -81,7 +81,7 @@ class exchange {
     std::optional<std::string> header(std::string_view name) const {
         lf_error error = empty_error();
         lf_str out = no_str();
-        check(table_->header(open(), str(name), &out, &error), error);
+        check(calls().header(handle_, str(name), &out, &error), error);
         if (absent(out)) return std::nullopt;
         return std::string(view(out));
     }
@@ -89,7 +89,7 @@ class exchange {
     std::string final_url() const {
         lf_error error = empty_error();
         lf_str out = no_str();
-        check(table_->final_url(open(), &out, &error), error);
+        check(calls().final_url(handle_, &out, &error), error);
         return std::string(view(out));
     }
 
@@ -97,7 +97,7 @@ class exchange {
     bool read(std::string_view& piece) {
         lf_error error = empty_error();
         lf_str out = no_str();
-        if (check(table_->read(open(), &out, &error), error) == LF_END) return false;
+        if (check(calls().read(handle_, &out, &error), error) == LF_END) return false;
         piece = view(out);
         return true;
     }
@@ -115,7 +115,7 @@ class exchange {
     // Asks for the same again after a body that made no sense; head() follows. Throws when no attempt is left.
     void retry(std::string_view reason) {
         lf_error error = empty_error();
-        check(table_->retry(open(), str(reason), &error), error);
+        check(calls().retry(handle_, str(reason), &error), error);
         status_ = 0;
     }
 
@@ -125,9 +125,9 @@ class exchange {
     }
 
   private:
-    lf_exchange* open() const {
+    const lf_http_v1& calls() const {
         if (handle_ == nullptr) throw permanent("no request was sent on this exchange").with_code("plugin.contract");
-        return handle_;
+        return *table_;
     }
 
     const lf_http_v1* table_ = nullptr;

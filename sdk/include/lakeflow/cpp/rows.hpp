@@ -114,24 +114,24 @@ class decoder {
     // Reads the whole body of an exchange, after its head(), as one document; a broken body is asked for again.
     void decode(exchange& answer) {
         lf_error error = empty_error();
-        check(table_->decode(open(), answer.handle(), &error), error);
+        check(calls().decode(handle_, answer.handle(), &error), error);
     }
     // For a document that the connector fetched itself: feed, feed, ..., finish; or abandon.
     void feed(std::string_view bytes) {
         lf_error error = empty_error();
-        check(table_->feed(open(), str(bytes), &error), error);
+        check(calls().feed(handle_, str(bytes), &error), error);
     }
     void finish() {
         lf_error error = empty_error();
-        check(table_->finish(open(), &error), error);
+        check(calls().finish(handle_, &error), error);
     }
-    void abandon() { table_->abandon(open()); }
+    void abandon() { calls().abandon(handle_); }
 
     // Moves the rows of all finished documents out as one batch; false if there are none.
     bool take(batch& out) {
         lf_error error = empty_error();
         ArrowArray raw{};
-        if (check(table_->take(open(), &raw, &error), error) == LF_END) return false;
+        if (check(calls().take(handle_, &raw, &error), error) == LF_END) return false;
         out = batch(&raw);
         return true;
     }
@@ -139,7 +139,7 @@ class decoder {
     std::optional<json> capture(uint32_t index) const {
         lf_error error = empty_error();
         text_sink out;
-        check(table_->capture(open(), index, out.sink(), &error), error);
+        check(calls().capture(handle_, index, out.sink(), &error), error);
         if (out.text.empty()) return std::nullopt;
         return json::parse(out.text);
     }
@@ -147,7 +147,7 @@ class decoder {
     rows_stats stats() const {
         lf_error error = empty_error();
         text_sink out;
-        check(table_->stats(open(), out.sink(), &error), error);
+        check(calls().stats(handle_, out.sink(), &error), error);
         json all = json::parse(out.text);
         auto part = [&](std::string_view name) { return all.find(name) != nullptr ? all.at(name) : json::object(); };
         return {all.integer("rows"), all.integer("kept"), all.integer("pending"), all.integer("pending_bytes"),
@@ -159,9 +159,9 @@ class decoder {
     }
 
   private:
-    lf_decoder* open() const {
+    const lf_rows_v1& calls() const {
         if (handle_ == nullptr) throw permanent("this decoder is not open").with_code("plugin.contract");
-        return handle_;
+        return *table_;
     }
 
     const lf_rows_v1* table_ = nullptr;
