@@ -146,7 +146,9 @@ std::string report_text(const run_result& r) {
             if (t.error) out += error_text(t.name, *t.error);
             if (t.fell_back)
                 out += "note: " + t.name + ": the plugin could not plan partitions; the table was read in one piece\n";
-            if (!t.partition_hint.empty()) out += "note: " + t.name + ": " + t.partition_hint + "\n";
+            // The report has it always; a person is told where there was time to win.
+            if (!t.partition_hint.empty() && t.partition_max_seconds >= 1)
+                out += "note: " + t.name + ": " + t.partition_hint + "\n";
         }
     }
     if (r.error) out += error_text("", *r.error);

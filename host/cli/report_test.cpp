@@ -54,6 +54,15 @@ BOOST_AUTO_TEST_CASE(a_failure_before_any_table_has_a_top_level_error) {
     BOOST_TEST(has(json, R"("exit_code":2)"));
 }
 
+BOOST_AUTO_TEST_CASE(a_hint_on_partitions_is_shown_where_there_was_time_to_win) {
+    auto r = a_result();
+    r.tables[0].partition_hint = "1 partition for 8 workers";
+    BOOST_TEST(has(report_json(r), R"("partition_hint":"1 partition for 8 workers")"));
+    BOOST_TEST(!has(report_text(r), "1 partition for 8 workers"));
+    r.tables[0].partition_max_seconds = 1.5;
+    BOOST_TEST(has(report_text(r), "note: issues: 1 partition for 8 workers"));
+}
+
 BOOST_AUTO_TEST_CASE(a_person_sees_each_table_and_the_remedy) {
     const std::string text = report_text(a_result());
     BOOST_TEST(has(text, "5,000"), text);

@@ -298,8 +298,8 @@ void flow::finish_result() {
         result_.partition_hint =
             "one partition took over half of the time: partitions of similar length would end sooner";
     } else if (widest_ < width) {
-        result_.partition_hint = std::to_string(widest_) + " partitions for " + std::to_string(width) +
-                                 " workers: more of them could be read at once";
+        result_.partition_hint = std::to_string(widest_) + (widest_ == 1 ? " partition for " : " partitions for ") +
+                                 std::to_string(width) + " workers: more of them could be read at once";
     }
 }
 
