@@ -29,6 +29,8 @@ struct io_loop::impl {
     std::optional<asio::executor_work_guard<asio::io_context::executor_type>> work{context.get_executor()};
     std::once_flag started;
     std::thread thread;
+    std::mutex closing;
+    bool closed = false;  // after the end: what is posted is dropped, as it would hold what owns this loop
 };
 
 io_loop::io_loop() : impl_(std::make_unique<impl>()) {}
@@ -59,9 +61,18 @@ void io_loop::start() {
 void io_loop::stop() {
     impl_->work.reset();
     if (impl_->thread.joinable()) impl_->thread.join();
+    {
+        const std::scoped_lock lock(impl_->closing);
+        impl_->closed = true;
+    }
+    impl_->context.restart();
+    impl_->context.poll();  // what came between the thread's end and the flag
 }
 
-void io_loop::post(std::function<void()> work) { asio::post(impl_->context, std::move(work)); }
+void io_loop::post(std::function<void()> work) {
+    const std::scoped_lock lock(impl_->closing);
+    if (!impl_->closed) asio::post(impl_->context, std::move(work));
+}
 
 asio::io_context& io_loop::context() noexcept { return impl_->context; }
 

@@ -22,7 +22,7 @@ class io_loop {
     io_loop& operator=(const io_loop&) = delete;
 
     void start();  // the thread; idempotent. All signals are blocked in it: they belong to the process
-    void stop();   // lets what was posted run, then joins; what is posted later never runs
+    void stop();   // lets what was posted run, then joins; what is posted later is dropped
 
     void post(std::function<void()> work);
     boost::asio::io_context& context() noexcept;

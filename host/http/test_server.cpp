@@ -92,20 +92,18 @@ std::shared_ptr<ssl_ctx_st> test_authority::server(const std::string& subject_al
     return context;
 }
 
-peer::peer(int socket, ssl_ctx_st* tls) : socket_(socket) {
+peer::peer(int socket, ssl_ctx_st* tls) : socket_(socket), ssl_(nullptr, SSL_free) {
     const int on = 1;
     ::setsockopt(socket_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     if (tls != nullptr) start_tls(tls);
 }
 
-peer::~peer() {
-    if (ssl_ != nullptr) SSL_free(ssl_);
-}
+peer::~peer() = default;
 
 void peer::start_tls(ssl_ctx_st* tls) {
-    ssl_ = SSL_new(tls);
-    SSL_set_fd(ssl_, socket_);
-    if (SSL_accept(ssl_) != 1) throw gone();
+    ssl_.reset(SSL_new(tls));
+    SSL_set_fd(ssl_.get(), socket_);
+    if (SSL_accept(ssl_.get()) != 1) throw gone();
 }
 
 std::string peer::receive(std::size_t most) {
@@ -115,7 +113,7 @@ std::string peer::receive(std::size_t most) {
         return out;
     }
     std::string out(most, '\0');
-    const auto got = ssl_ != nullptr ? SSL_read(ssl_, out.data(), static_cast<int>(most))
+    const auto got = ssl_ != nullptr ? SSL_read(ssl_.get(), out.data(), static_cast<int>(most))
                                      : static_cast<int>(::recv(socket_, out.data(), most, 0));
     if (got <= 0) throw gone();
     out.resize(static_cast<std::size_t>(got));
@@ -136,7 +134,7 @@ std::string peer::request() {
 
 void peer::send(std::string_view bytes) {
     while (!bytes.empty()) {
-        const auto sent = ssl_ != nullptr ? SSL_write(ssl_, bytes.data(), static_cast<int>(bytes.size()))
+        const auto sent = ssl_ != nullptr ? SSL_write(ssl_.get(), bytes.data(), static_cast<int>(bytes.size()))
                                           : static_cast<int>(::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL));
         if (sent <= 0) throw gone();
         bytes.remove_prefix(static_cast<std::size_t>(sent));
@@ -144,7 +142,7 @@ void peer::send(std::string_view bytes) {
 }
 
 void peer::close() {
-    if (ssl_ != nullptr) SSL_shutdown(ssl_);
+    if (ssl_ != nullptr) SSL_shutdown(ssl_.get());
     ::shutdown(socket_, SHUT_RDWR);
 }
 

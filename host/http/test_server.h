@@ -61,7 +61,7 @@ class peer {
 
   private:
     int socket_;
-    ssl_st* ssl_ = nullptr;
+    std::unique_ptr<ssl_st, void (*)(ssl_st*)> ssl_;
     std::string rest_;
 };
 

@@ -5,6 +5,7 @@
 #include <csignal>
 #include <cstdio>
 #include <thread>
+#include <vector>
 
 #include "host/plugin/connector.h"
 #include "host/plugin/loader.h"
@@ -25,8 +26,13 @@ int rows_of(const std::shared_ptr<const lakeflow::host::plugin>& p) {
     return rows;
 }
 
+// The default ones; a sanitizer's own SIGSEGV handler is no work of the host's.
 bool handlers_are_default() {
-    for (const int signal : {SIGINT, SIGTERM, SIGSEGV, SIGCHLD, SIGPIPE}) {
+    std::vector<int> signals{SIGINT, SIGTERM, SIGCHLD, SIGPIPE};
+#ifndef __SANITIZE_ADDRESS__
+    signals.push_back(SIGSEGV);
+#endif
+    for (const int signal : signals) {
         struct sigaction now {};
         sigaction(signal, nullptr, &now);
         if (now.sa_handler != SIG_DFL) return false;
