@@ -26,11 +26,22 @@ void release_array(ArrowArray* array) {
 void buffer::grow(std::size_t more) {
     constexpr std::size_t slow_down = std::size_t{64} << 20;  // from here by a half, not by doubling
     if (more > (std::size_t{1} << 62)) throw std::bad_alloc();
-    const std::size_t wanted = capacity_ < slow_down ? capacity_ * 2 : capacity_ + capacity_ / 2;
+    constexpr std::size_t page = 4096;  // up to here fourfold: most columns of a page of rows end there
+    const std::size_t wanted = capacity_ < page        ? capacity_ * 4
+                               : capacity_ < slow_down ? capacity_ * 2
+                                                       : capacity_ + capacity_ / 2;
     const std::size_t begin = capacity_ == 0 ? first_ : 0;
     const std::size_t capacity = std::max({std::size_t{64}, begin, wanted, size_ + more});
     void* data = std::realloc(data_, capacity);
     if (!data) throw std::bad_alloc();
+    data_ = static_cast<std::uint8_t*>(data);
+    capacity_ = capacity;
+}
+
+void buffer::shrink() noexcept {
+    const std::size_t capacity = std::max<std::size_t>(size_, 64);
+    void* data = std::realloc(data_, capacity);
+    if (!data) return;  // it stays as large as it was
     data_ = static_cast<std::uint8_t*>(data);
     capacity_ = capacity;
 }

@@ -51,7 +51,7 @@ struct run_tuning {
     std::chrono::milliseconds stop_grace{3'000};  // after the first signal: a batch may be finished in this time
     std::chrono::milliseconds stuck_after{
         3'600'000};  // a plugin's call without any wait in a service: cancelled, plugin.timeout; 0: never
-    std::size_t queue_bytes = 32u << 20;  // between readers and landing, across the job
+    std::size_t queue_bytes = 16u << 20;  // between readers and landing, across the job
     int landings_at_once = 2;             // landings that write at the same time
     int flows_at_once = 0;                // 0: as many as parallelism
 };

@@ -37,8 +37,8 @@ std::shared_ptr<environment> make_environment(destination_options options, logge
     auto made = std::make_shared<environment>();
     made->log = std::move(log);
     made->stop = std::move(stop);
-    // A quarter of the memory for rows that wait, half for DuckDB; the rest is what both need beside.
-    made->budget = std::make_shared<memory_budget>(options.memory_bytes / 4);
+    // Three tenths of the memory for rows that wait, half for DuckDB; the rest is what both need beside.
+    made->budget = std::make_shared<memory_budget>(options.memory_bytes / 10 * 3);
     struct lazy {
         std::mutex mutex;
         std::shared_ptr<duck::database> database;

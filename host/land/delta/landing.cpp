@@ -1,6 +1,8 @@
 // host/land/delta/landing.cpp: one micro-batch into a Delta table. Rows wait in memory, within the destination's budget, until a file
 // is full; a file is written by one COPY. At the commit the plan of the mode (merge.h) is made against the newest version, again if
 // another writer was quicker. Threads: see target.h.
+#include <malloc.h>
+
 #include <algorithm>
 #include <thread>
 
@@ -13,6 +15,7 @@ namespace {
 
 // A file smaller than this is not written only because other landings use the memory.
 constexpr std::size_t smallest_flush = 256 << 10;
+constexpr std::size_t trim_after = 16 << 20;
 
 // Key ranges of files or buffers, in order and apart from each other.
 struct key_range {
@@ -110,6 +113,7 @@ void delta_landing::write_file(std::uint32_t partition, partition_rows& from) {
     open_duckdb();
     row_buffer rows(owner_.shared_->budget);
     rows.append(std::move(from.rows));
+    const std::size_t bytes = rows.bytes();
     data_file file = writer_->write(std::move(rows), owner_.flow_.schema);
     file.partition = partition;
     file.sequence = from.files++;
@@ -118,6 +122,16 @@ void delta_landing::write_file(std::uint32_t partition, partition_rows& from) {
     file.key_max = from.keys.max();
     from.keys.restart();
     staged_.push_back(std::move(file));
+    give_back(bytes);
+}
+
+// Rows are freed by this thread and were allocated by many: malloc keeps such memory, as much again as the rows that wait, unless it is
+// told now and then.
+void delta_landing::give_back(std::size_t bytes) {
+    freed_ += bytes;
+    if (freed_ < trim_after) return;
+    freed_ = 0;
+    malloc_trim(0);
 }
 
 void delta_landing::partition_done(std::uint32_t) {
@@ -185,7 +199,9 @@ void delta_landing::write_rest() {
                  rows.bytes() + waiting[i].second->rows.bytes() <= static_cast<std::size_t>(options.max_file_bytes) &&
                  !(unique_ && lies_between(about.key_max, waiting[i].second->keys.min())));
         open_duckdb();
+        const std::size_t bytes = rows.bytes();
         data_file file = writer_->write(std::move(rows), owner_.flow_.schema);
+        give_back(bytes);
         file.partition = about.partition;
         file.sequence = about.sequence;
         file.ordered = about.ordered;

@@ -2,7 +2,9 @@
 #include "host/land/delta/merge.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
+#include <numeric>
 #include <set>
 
 #include "host/base/error.h"
@@ -30,12 +32,6 @@ std::string key_names(const flow_spec& flow) {
     return out;
 }
 
-std::string key_columns(const flow_spec& flow) {
-    std::string out;
-    for (const std::string& key : flow.primary_keys) out += (out.empty() ? "" : ", ") + duck::quote_name(key);
-    return out;
-}
-
 // Every file with its rows as they are.
 void add_all(const std::vector<data_file>& files, plan& made) {
     for (const data_file& file : files) {
@@ -44,15 +40,48 @@ void add_all(const std::vector<data_file>& files, plan& made) {
     made.result.files_written += static_cast<std::int64_t>(made.adds.size());
 }
 
-// Rows of staged files that are in `keep` (fi, rn): files of which all rows stay are added as they are, the rest is written anew.
-std::int64_t add_kept(const merge_input& in, const std::string& keep, const std::string& order, plan& made) {
+// Rows of the staged files `from`, by `fi`, that `rows` (fi, rn, more) names.
+std::string staged_rows(const merge_input& in, const std::vector<std::int64_t>& from, const std::string& rows,
+                        const std::string& more = {}) {
+    std::vector<const data_file*> files;
+    std::string numbers;
+    for (const std::int64_t fi : from) {
+        numbers += (files.empty() ? "" : ", ") + std::to_string(fi);
+        files.push_back(&in.staged[static_cast<std::size_t>(fi)]);
+    }
+    return "SELECT " + in.writer.column_list("s.") + more + " FROM " + staged_relation(in, files) + " s JOIN " + rows +
+           " n ON list_extract([" + numbers + "], s.lf_fi::BIGINT + 1) = n.fi AND s.lf_rn = n.rn";
+}
+
+// The same in new files whose key ranges do not overlap, `count` rows of `keys` (k0.., fi, rn) in all. Only keys are sorted.
+void write_apart(const merge_input& in, const std::vector<std::int64_t>& from, const std::string& keys,
+                 std::int64_t count, plan& made) {
+    const auto by_bytes = static_cast<std::int64_t>(in.max_file_bytes / std::max<std::size_t>(in.row_bytes, 1));
+    const std::int64_t file_rows = std::max<std::int64_t>(1, std::min(in.max_file_rows, by_bytes));
+    const std::int64_t files = (count + file_rows - 1) / file_rows;
+    std::vector<data_file> written;
+    if (files <= 1) {
+        written.push_back(in.writer.write_query(staged_rows(in, from, keys), in.row_bytes));
+    } else {
+        in.connection.run("CREATE OR REPLACE TEMP TABLE lf_dest AS SELECT fi, rn, (ntile(" + std::to_string(files) +
+                          ") OVER (ORDER BY " + key_names(in.flow) + ") - 1)::INTEGER AS b FROM " + keys + " n");
+        written = in.writer.write_parts(staged_rows(in, from, "lf_dest", ", n.b AS lf_b"), in.row_bytes, files);
+        in.connection.run("DROP TABLE lf_dest");
+    }
+    made.result.files_written += static_cast<std::int64_t>(written.size());
+    std::move(written.begin(), written.end(), std::back_inserter(made.adds));
+}
+
+// Rows of staged files that are in `keep` (fi, rn): files of which all rows stay are added as they are, the rest is written anew, by
+// key if `keep` has keys (k0..), else in the order in which it came.
+std::int64_t add_kept(const merge_input& in, const std::string& keep, bool by_key, plan& made) {
     std::map<std::int64_t, std::int64_t> kept;
     for (auto rows = in.connection.query("SELECT fi, count(*) FROM " + keep + " GROUP BY fi"); rows.next();) {
         kept[rows[0].integer()] = rows[1].integer();
     }
-    std::vector<const data_file*> partial;
-    std::string numbers;
+    std::vector<std::int64_t> partial;
     std::int64_t rows = 0;
+    std::int64_t partial_rows = 0;
     for (std::size_t i = 0; i < in.staged.size(); ++i) {
         const std::int64_t n = kept[static_cast<std::int64_t>(i)];
         rows += n;
@@ -61,15 +90,19 @@ std::int64_t add_kept(const merge_input& in, const std::string& keep, const std:
             made.adds.push_back(in.staged[i]);
             ++made.result.files_written;
         } else {
-            numbers += (partial.empty() ? "" : ", ") + std::to_string(i);
-            partial.push_back(&in.staged[i]);
+            partial.push_back(static_cast<std::int64_t>(i));
+            partial_rows += n;
         }
     }
     if (partial.empty()) return rows;
-    const std::string sql = "SELECT " + in.writer.column_list("s.") + " FROM " + staged_relation(in, partial) +
-                            " s JOIN " + keep + " n ON list_extract([" + numbers +
-                            "], s.lf_fi::BIGINT + 1) = n.fi AND s.lf_rn = n.rn" + order;
-    for (data_file& file : in.writer.write_run(sql, in.row_bytes, in.max_file_rows, in.max_file_bytes)) {
+    if (by_key) {
+        std::string numbers;
+        for (const std::int64_t fi : partial) numbers += (numbers.empty() ? "" : ", ") + std::to_string(fi);
+        write_apart(in, partial, "(SELECT * FROM " + keep + " WHERE fi IN (" + numbers + "))", partial_rows, made);
+        return rows;
+    }
+    for (data_file& file :
+         in.writer.write_run(staged_rows(in, partial, keep), in.row_bytes, in.max_file_rows, in.max_file_bytes)) {
         made.adds.push_back(std::move(file));
         ++made.result.files_written;
     }
@@ -167,10 +200,10 @@ void rewrite_touched(const merge_input& in, const std::vector<std::string>& cand
     if (touched.empty()) return;
     const bool any_staged = !in.staged.empty();
     if (any_staged) {
-        c.run("CREATE OR REPLACE TEMP TABLE lf_upd AS SELECT c.cfi AS lf_cfi, " + in.writer.column_list("s.") +
-              " FROM " + staged_relation(in, all(in.staged)) +
-              " s JOIN (SELECT * FROM lf_chg WHERE NOT del AND nth = 1) c ON c.fi = " +
-              "s.lf_fi::BIGINT AND c.rn = s.lf_rn ORDER BY c.cfi");
+        c.run(
+            "CREATE OR REPLACE TEMP TABLE lf_upd AS SELECT c.cfi AS lf_cfi, " + in.writer.column_list("s.") + " FROM " +
+            staged_relation(in, all(in.staged)) +
+            " s JOIN (SELECT * FROM lf_chg WHERE NOT del AND nth = 1) c ON c.fi = s.lf_fi::BIGINT AND c.rn = s.lf_rn");
     }
     for (const std::int64_t cfi : touched) {
         const std::string& path = candidates[static_cast<std::size_t>(cfi)];
@@ -205,12 +238,9 @@ plan first_load(const merge_input& in) {
         add_all(in.staged, made);
         return made;
     }
-    const std::string sql =
-        "SELECT " + in.writer.column_list("s.") + " FROM " + staged_relation(in, all(in.staged)) +
-        " s JOIN (SELECT * FROM lf_src WHERE NOT del) n ON s.lf_fi::BIGINT = n.fi AND s.lf_rn = n.rn ORDER BY " +
-        key_columns(in.flow);
-    made.adds = in.writer.write_run(sql, in.row_bytes, in.max_file_rows, in.max_file_bytes);
-    made.result.files_written = static_cast<std::int64_t>(made.adds.size());
+    std::vector<std::int64_t> every(in.staged.size());
+    std::iota(every.begin(), every.end(), 0);
+    write_apart(in, every, "(SELECT * FROM lf_src WHERE NOT del)", keys, made);
     return made;
 }
 
@@ -255,7 +285,7 @@ plan plan_keyed_append(const merge_input& in) {
         "CREATE OR REPLACE TEMP TABLE lf_keep AS SELECT fi, rn FROM lf_src s WHERE NOT EXISTS (SELECT 1 FROM lf_hit h "
         "WHERE h.fi = "
         "s.fi AND h.rn = s.rn)");
-    made.result.rows_landed = add_kept(in, "lf_keep", "", made);
+    made.result.rows_landed = add_kept(in, "lf_keep", false, made);
     made.result.rows_again = total_rows(in.staged) - made.result.rows_landed;
     return made;
 }
@@ -270,10 +300,10 @@ plan plan_scd1(const merge_input& in) {
     rewrite_touched(in, candidates, made);
     if (!in.staged.empty()) {
         in.connection.run(
-            "CREATE OR REPLACE TEMP TABLE lf_keep AS SELECT fi, rn FROM lf_src s WHERE NOT del AND NOT EXISTS (SELECT "
+            "CREATE OR REPLACE TEMP TABLE lf_keep AS SELECT * FROM lf_src s WHERE NOT del AND NOT EXISTS (SELECT "
             "1 FROM lf_hit h "
             "WHERE h.fi = s.fi AND h.rn = s.rn)");
-        made.result.rows_landed += add_kept(in, "lf_keep", " ORDER BY " + key_columns(in.flow), made);
+        made.result.rows_landed += add_kept(in, "lf_keep", true, made);
     }
     return made;
 }
@@ -291,7 +321,7 @@ plan plan_snapshot(const merge_input& in) {
         make_source(in, true);
         if (in.connection.integer("SELECT count(*) FROM lf_src") != total_rows(in.staged)) {
             in.connection.run("CREATE OR REPLACE TEMP TABLE lf_keep AS SELECT fi, rn FROM lf_src");
-            made.result.rows_landed = add_kept(in, "lf_keep", "", made);
+            made.result.rows_landed = add_kept(in, "lf_keep", false, made);
             const merge_input distinct{in.connection, in.files,         in.writer,        in.table, in.flow,
                                        in.columns,    made.adds,        in.deletes,       true,     in.disjoint,
                                        in.row_bytes,  in.max_file_rows, in.max_file_bytes};

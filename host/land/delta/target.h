@@ -79,6 +79,7 @@ class delta_landing final : public landing {
     void push(std::uint32_t partition, partition_rows& to, record_batch rows, std::size_t bytes);
     void write_file(std::uint32_t partition, partition_rows& from);
     void write_rest();
+    void give_back(std::size_t bytes);
     bool all_apart() const;
     bool lies_between(const std::string& low, const std::string& high) const;
     plan make_plan();
@@ -99,6 +100,7 @@ class delta_landing final : public landing {
     std::vector<data_file> staged_;
     std::int64_t rows_ = 0;
     std::size_t bytes_ = 0;
+    std::size_t freed_ = 0;  // of rows that were written, since memory was last given back
     bool rest_written_ = false;
     bool unique_ = false;
     bool disjoint_ = false;

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
+#include <map>
 
 #include "host/base/clock.h"
 #include "host/base/error.h"
@@ -15,6 +17,10 @@ namespace {
 constexpr std::size_t row_group_bytes = 12u << 20;
 constexpr std::int64_t vector_rows = 2048;
 constexpr std::int64_t largest_row_group = 122'880;  // DuckDB's own default
+
+// Files that are written at once, and what waits for all of them: each of their row groups gets an eighth of it or more.
+constexpr std::int64_t parts_at_once = 8;
+constexpr std::size_t parts_bytes = 32u << 20;
 
 std::int64_t row_group_rows(std::size_t row_bytes) {
     const auto fit = static_cast<std::int64_t>(row_group_bytes / std::max<std::size_t>(row_bytes, 1));
@@ -99,6 +105,60 @@ data_file file_writer::write(row_buffer rows, const std::shared_ptr<const arrow_
             find_column(*schema->get(), column.name) >= 0 ? name : "NULL::" + duckdb_type(column.type) + " AS " + name;
     }
     return write_query("SELECT " + list + " FROM " + scan.sql(), row_bytes);
+}
+
+std::vector<data_file> file_writer::write_parts(const std::string& sql, std::size_t row_bytes, std::int64_t parts) {
+    std::int64_t step = 1;  // file numbers in one of the folder's parts; 1: they are the files themselves
+    while (step * parts_at_once < parts) step *= parts_at_once;
+    const std::int64_t groups = (parts + step - 1) / step;
+    const std::string folder = ".lakeflow-" + random_id();
+    const auto part = [&](std::int64_t g) { return folder + "/lf_part=" + std::to_string(g); };
+    const auto clean = [&] {
+        for (std::int64_t g = 0; g < groups; ++g) {
+            for (const std::string& left : files_.list(part(g))) files_.remove(part(g) + "/" + left);
+            files_.remove(part(g));
+        }
+        files_.remove(folder);
+    };
+    const auto waiting = static_cast<std::int64_t>(parts_bytes / std::max<std::size_t>(row_bytes, 1));
+    connection_.run("SET partitioned_write_flush_threshold = " +
+                    std::to_string(std::clamp(waiting, vector_rows * parts_at_once, largest_row_group)));
+    std::vector<data_file> made;
+    try {
+        std::map<std::int64_t, std::string> left;
+        auto rows = connection_.query("COPY (SELECT " + column_list() + (step > 1 ? ", lf_b" : "") + ", lf_b // " +
+                                      std::to_string(step) + " AS lf_part FROM (" + sql + ")) TO " +
+                                      duck::quote_text(files_.path(folder)) + " (" + copy_options(row_bytes) +
+                                      ", PARTITION_BY (lf_part))");
+        while (rows.next()) {
+            const std::string path(rows[0].text());
+            const auto name = path.rfind('/');
+            const auto key = path.rfind('=', name);
+            const auto number = parse_int(std::string_view(path).substr(key + 1, name - key - 1));
+            if (!number) throw failure("destination.duckdb", "COPY named a file " + path + ", which has no number");
+            if (step > 1) {
+                left.emplace(*number, part(*number) + path.substr(name));
+                continue;
+            }
+            data_file file = copied(rows, new_file_name(), row_bytes);
+            written_.insert(file.name);
+            files_.rename(part(*number) + path.substr(name), file.name);
+            made.push_back(std::move(file));
+        }
+        for (const auto& [number, file] : left) {
+            const std::string first = std::to_string(number * step);
+            auto some = write_parts("SELECT " + column_list() + ", lf_b - " + first + " AS lf_b FROM read_parquet(" +
+                                        duck::quote_text(files_.path(file)) + ", hive_partitioning = false)",
+                                    row_bytes, std::min(step, parts - number * step));
+            std::move(some.begin(), some.end(), std::back_inserter(made));
+            files_.remove(file);
+        }
+        clean();
+    } catch (...) {
+        clean();
+        throw;
+    }
+    return made;
 }
 
 std::vector<data_file> file_writer::write_small(const std::string& sql, std::size_t row_bytes, std::int64_t file_rows) {

@@ -43,6 +43,10 @@ class file_writer {
     std::vector<data_file> write_run(const std::string& sql, std::size_t row_bytes, std::int64_t max_rows,
                                      std::size_t max_bytes);
 
+    // The same as `parts` files: the query gives, last, an INTEGER column lf_b, the number of a row's file. In memory are some rows
+    // of each of a few files at once, never a sorted run: DuckDB's sort keeps wide rows pinned past its memory limit.
+    std::vector<data_file> write_parts(const std::string& sql, std::size_t row_bytes, std::int64_t parts);
+
     // "\"id\", \"name\"", with a prefix before each: "s.\"id\", s.\"name\"".
     std::string column_list(const std::string& prefix = {}) const;
 
