@@ -368,6 +368,27 @@ BOOST_AUTO_TEST_CASE(a_plugin_that_hangs_in_its_own_code) {
     BOOST_TEST(b.plugin.alive == 0);
 }
 
+// The destination has committed, and the engine hears of a failure: the batch is read again, recognised, and the next ones follow it.
+BOOST_AUTO_TEST_CASE(a_commit_whose_answer_was_lost_counts) {
+    for (const int at : {1, 2, 3}) {
+        engine_bench b;
+        b.plugin.metadata = appended;
+        number_source source(b.plugin, 25);
+        source.serve_partitions(2);
+        int commits = 0;
+        b.lake->step = [&](const std::string& name) {
+            if (name == "commit after" && ++commits == at)
+                throw failure("destination.io", "the answer was lost", "", retry_class::transient);
+        };
+        const auto result = run_job(b.plan({limited(b)}));
+        BOOST_TEST(result.exit_code == 0, (result.tables[0].error ? to_line(*result.tables[0].error) : ""));
+        BOOST_TEST(result.tables[0].batches == 3);
+        BOOST_TEST(result.tables[0].retries == 1);
+        BOOST_TEST(b.lake->table("issues").commits == 3);
+        BOOST_TEST(b.lake->values("issues", "id") == source.ids(), boost::test_tools::per_element());
+    }
+}
+
 BOOST_AUTO_TEST_CASE(an_exception_of_the_destination_is_the_tables_error) {
     engine_bench b;
     number_source source(b.plugin, 25);

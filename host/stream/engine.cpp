@@ -60,6 +60,9 @@ class supervision {
             std::vector<std::jthread> threads;
             going_ = static_cast<std::size_t>(
                 std::count_if(flows_.begin(), flows_.end(), [](const auto& f) { return !f->failed(); }));
+            for (std::size_t i = 0; i < flows_.size(); ++i) {
+                if (!flows_[i]->failed()) job_.slots.expect(i);
+            }
             for (auto& f : flows_) {
                 if (f->failed()) continue;
                 threads.emplace_back([this, &f] {

@@ -8,6 +8,11 @@
 
 namespace lakeflow::host {
 
+void flow_slots::expect(std::size_t order) {
+    const std::lock_guard guard(mutex_);
+    waiting_.insert(order);
+}
+
 bool flow_slots::acquire(std::size_t order, cancel_token& stop) {
     bool cancelled = false;
     const auto id = stop.on_cancel([&] {

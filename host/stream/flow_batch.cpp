@@ -215,7 +215,8 @@ void flow::commit_batch(landing_session& landing, const batch_outcome& out) {
     job_.state->check_held();
     const position next{epoch(), stand_.committed.batch + 1, out.end, out.deletes_end};
     const auto landed = landing.commit(next);
-    if (landed.committed) {
+    // Not committed: nothing had changed, or an attempt before this one had done it and its answer was lost.
+    if (landed.committed || (target_->holds_position() && target_->committed() == next)) {
         stand_.committed = next;
         ++result_.batches;
         ++shown_batches_;

@@ -22,6 +22,8 @@ class flow_slots {
   public:
     explicit flow_slots(int free) : free_(free) {}
 
+    // This flow will ask for a turn: none behind it is served before it has come, however late its thread is.
+    void expect(std::size_t order);
     // False if `stop` was cancelled first.
     bool acquire(std::size_t order, cancel_token& stop);
     void release();

@@ -4,9 +4,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
+#include <cstdio>
 #include <filesystem>
 #include <mutex>
+#include <system_error>
 #include <thread>
 
 #include "host/base/error.h"
@@ -14,6 +17,7 @@
 #include "host/duck/duck.h"
 #include "host/land/delta/rows.h"
 #include "host/land/delta/schema.h"
+#include "host/land/store.h"
 
 namespace lakeflow::host::duckdb {
 namespace {
@@ -55,6 +59,29 @@ struct shared_state {
         return spill;
     }
     bool exists() const { return std::filesystem::exists(options.path); }
+
+    // A new file gets its name when it is whole: DuckDB could not open one that a kill left half made.
+    void create() const {
+        const std::string fresh = options.path + "." + random_id() + ".new";
+        std::error_code none;
+        try {
+            duck::database::open(database(fresh));
+        } catch (...) {
+            std::filesystem::remove(fresh, none);
+            throw;
+        }
+        // Another process may have been quicker; its file stands then. Not every file system has hard links.
+        int code = ::link(fresh.c_str(), options.path.c_str()) == 0 ? 0 : errno;
+        if (code != 0 && code != EEXIST && !exists())
+            code = ::rename(fresh.c_str(), options.path.c_str()) == 0 ? 0 : errno;
+        std::filesystem::remove(fresh, none);
+        if (code != 0 && code != EEXIST) {
+            throw failure("destination.io",
+                          "cannot create " + options.path + ": " + std::generic_category().message(code));
+        }
+        const auto path = std::filesystem::absolute(options.path);
+        make_local_store(path.parent_path().string())->sync(path.filename().string());
+    }
 
     std::shared_ptr<duck::database> open(bool read_only) {
         const auto give_up = std::chrono::steady_clock::now() + lock_patience;
@@ -253,6 +280,7 @@ class duckdb_target final : public target {
     void change(const stand& next, Write write) {
         const std::lock_guard one(shared_->file);
         shared_->at("open");
+        if (!shared_->exists()) shared_->create();
         auto database = shared_->open(false);
         duck::connection c = database->connect(shared_->stop);
         c.run("BEGIN");
@@ -320,10 +348,12 @@ class duckdb_landing final : public landing {
         land_result result;
         const auto order = [](const position& p) { return std::pair(p.epoch, p.batch); };
         if (owner_.known_ && order(next) <= order(owner_.known_->at)) {
-            if (next.epoch < owner_.known_->at.epoch) {
+            // The same number for another range of rows is no replay: to take it for one would drop them.
+            if (next.epoch < owner_.known_->at.epoch ||
+                (order(next) == order(owner_.known_->at) && !(next == owner_.known_->at))) {
                 throw failure(
                     "state.fenced",
-                    "table " + owner_.flow_.table + ": a newer run has taken flow " + owner_.flow_.flow + " over",
+                    "table " + owner_.flow_.table + ": another run has taken flow " + owner_.flow_.flow + " over",
                     "let one run at a time work on a job");
             }
             result.committed = false;

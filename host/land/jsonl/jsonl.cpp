@@ -280,10 +280,12 @@ class file_landing final : public landing {
         land_result result;
         const auto order = [](const position& p) { return std::pair(p.epoch, p.batch); };
         if (owner_.known_ && order(next) <= order(owner_.known_->at)) {
-            if (!(next == owner_.known_->at) && next.epoch < owner_.known_->at.epoch) {
+            // The same number for another range of rows is no replay: to take it for one would drop them.
+            if (next.epoch < owner_.known_->at.epoch ||
+                (order(next) == order(owner_.known_->at) && !(next == owner_.known_->at))) {
                 throw failure(
                     "state.fenced",
-                    "table " + owner_.flow_.table + ": a newer run has taken flow " + owner_.flow_.flow + " over",
+                    "table " + owner_.flow_.table + ": another run has taken flow " + owner_.flow_.flow + " over",
                     "let one run at a time work on a job");
             }
             result.committed = false;
@@ -293,7 +295,11 @@ class file_landing final : public landing {
             const std::string path = owner_.shared_->files->path(owner_.name_);
             const descriptor file(path, O_WRONLY | O_CREAT | O_APPEND);
             const std::int64_t size = file.size();
-            if (r.length < 0) r.length = size;            // a file that was there before us
+            if (r.length < 0) {
+                // What was there before us is written down first, or the next run took the rows of a dead one for it.
+                r.length = size;
+                owner_.shared_->files->put(owner_.side_, to_text(r));
+            }
             if (size == 0 && r.length > 0) r.length = 0;  // moved away by a log rotation: a new one begins
             if (size < r.length) {
                 throw failure("destination.corrupt",

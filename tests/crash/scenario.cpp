@@ -1,0 +1,358 @@
+// tests/crash/scenario.cpp: see scenario.h.
+#include "tests/crash/scenario.h"
+
+#include <algorithm>
+#include <boost/json.hpp>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <stdexcept>
+
+#include "host/base/error.h"
+#include "host/base/text.h"
+#include "host/duck/duck.h"
+#include "tests/support/engine_bench.h"
+
+namespace lakeflow::crash {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace host;
+using namespace host::testing;
+
+constexpr int limit = 5;     // rows of a micro-batch
+constexpr int too_many = 3;  // rows that the plugin reads above the end
+constexpr int keys = 7;      // of a keyed table: each is written again and again
+constexpr auto cursor = R"("cursor_field":"c","offset_cursor":{"member":"c","form":"integer"})";
+
+std::int64_t key_of(std::int64_t c) { return 1 + c * 5 % keys; }
+std::string text_of(std::int64_t c) { return "event " + std::to_string(c); }
+
+// Tombstones come in rounds; each removes two keys as they were at an age.
+struct tombstone {
+    std::int64_t id;
+    std::int64_t c;
+};
+std::vector<tombstone> tombstones(int age) {
+    std::vector<tombstone> out;
+    for (const int at : {8, 12, 16}) {
+        if (at > age) break;
+        out.push_back({key_of(at), at});
+        out.push_back({key_of(at - 3), at});
+    }
+    return out;
+}
+
+std::vector<cells> version(int age) {
+    std::vector<cells> out;
+    // Rows go, come and change from one version to the next.
+    for (std::int64_t id = age; id < 6 + 2 * age; ++id)
+        out.push_back({id, id % 3 == 0 ? age : std::int64_t{1}, "row " + std::to_string(id)});
+    return out;
+}
+
+rows merged(int events, int rounds_to) {
+    std::map<std::int64_t, std::int64_t> newest;
+    for (std::int64_t c = 1; c <= events; ++c) newest[key_of(c)] = c;
+    for (const auto& gone : tombstones(rounds_to)) {
+        const auto at = newest.find(gone.id);
+        if (at != newest.end() && at->second <= gone.c) newest.erase(at);
+    }
+    rows out;
+    for (const auto& [id, c] : newest) out.emplace(id, c, text_of(c));
+    return out;
+}
+
+rows state_of(mode m, int events, int rounds_to) {
+    rows out;
+    switch (m) {
+        case mode::append_simple:
+        case mode::append_partitions:
+            for (std::int64_t c = 1; c <= events; ++c) out.emplace(c, c, "n");
+            return out;
+        case mode::scd1: return merged(events, 0);
+        case mode::deletes: return merged(events, rounds_to);
+        case mode::snapshot:
+            if (events == 0) return out;
+            for (const auto& r : version(events))
+                out.emplace(std::get<std::int64_t>(r[0]), std::get<std::int64_t>(r[1]), std::get<std::string>(r[2]));
+            return out;
+    }
+    return out;
+}
+
+// Rows of a keyed table instead of numbers.
+script_read keyed(script_read read) {
+    for (auto& batch : read.batches) {
+        for (auto& r : batch) {
+            const auto c = std::get<std::int64_t>(r[1]);
+            r = {key_of(c), c, text_of(c)};
+        }
+    }
+    return read;
+}
+
+void serve(scripted_plugin& plugin, number_source& source, mode m, int age) {
+    const auto metadata = [](const std::string& type) {
+        return R"({"ingestion_type":")" + type + "\"," + cursor + "}";
+    };
+    const std::string with_keys = R"({"primary_keys":["id"],)";
+    switch (m) {
+        case mode::append_simple:
+            plugin.metadata = metadata("append");
+            plugin.read_table = [&source](const script_call& call) {
+                const auto start = number_source::number(call.start);
+                auto end = std::min<std::int64_t>(start + limit, source.size());
+                if (call.bound) end = std::min(end, std::max(start, number_source::number(call.bound)));
+                if (call.end) end = number_source::number(call.end);
+                auto read = source.pages(start, std::min<std::int64_t>(end + too_many, source.size()));
+                read.end = end == 0 ? "{}" : number_source::offset(end);
+                return read;
+            };
+            return;
+        case mode::append_partitions:
+        case mode::scd1:
+        case mode::deletes: {
+            const bool append = m == mode::append_partitions;
+            plugin.metadata = append            ? metadata("append")
+                              : m == mode::scd1 ? with_keys + metadata("cdc").substr(1)
+                                                : with_keys + metadata("cdc_with_deletes").substr(1);
+            source.serve_partitions(2);
+            const auto inner = plugin.read_partition;
+            plugin.read_partition = [&source, inner, append](const script_call& call) {
+                if (!append) return keyed(inner(call));
+                const auto from = number_source::number(call.descriptor);
+                const auto to = number_source::number(call.descriptor.substr(call.descriptor.find("to")));
+                const bool last = to == number_source::number(call.end);
+                auto read = source.pages(from, std::min<std::int64_t>(to + (last ? too_many : 0), source.size()));
+                read.end.reset();
+                return read;
+            };
+            if (m != mode::deletes) return;
+            plugin.read_deletes = [age](const script_call& call) {
+                const auto all = tombstones(age);
+                script_read out;
+                out.ddl = "id BIGINT NOT NULL, c BIGINT";
+                std::vector<cells> batch;
+                for (auto i = static_cast<std::size_t>(number_source::number(call.start)); i < all.size(); ++i)
+                    batch.push_back({all[i].id, all[i].c});
+                if (!batch.empty()) out.batches = {batch};
+                out.end = all.empty() ? "{}" : "{\"d\":" + std::to_string(all.size()) + "}";
+                return out;
+            };
+            return;
+        }
+        case mode::snapshot:
+            plugin.metadata = R"({"ingestion_type":"snapshot","primary_keys":["id"]})";
+            plugin.read_table = [age](const script_call& call) {
+                script_read out;
+                out.end = "{\"v\":" + std::to_string(age) + "}";
+                const auto all = version(age);
+                if (call.start != out.end) out.batches = {{all.begin(), all.begin() + 3}, {all.begin() + 3, all.end()}};
+                return out;
+            };
+    }
+}
+
+// A destination whose commit is done and not heard of.
+class unheard_landing final : public landing {
+  public:
+    unheard_landing(std::unique_ptr<landing> inner, lost how, int& left)
+        : inner_(std::move(inner)), how_(how), left_(left) {}
+    void add(std::uint32_t partition, record_batch batch) override { inner_->add(partition, std::move(batch)); }
+    void add_deletes(record_batch batch) override { inner_->add_deletes(std::move(batch)); }
+    void partition_done(std::uint32_t partition) override { inner_->partition_done(partition); }
+    land_result commit(const position& next) override {
+        const auto out = inner_->commit(next);
+        if (--left_ == 0) {
+            throw failure("destination.io", "planted: the answer of a commit was lost", "run again",
+                          how_ == lost::transient ? retry_class::transient : retry_class::permanent);
+        }
+        return out;
+    }
+
+  private:
+    std::unique_ptr<landing> inner_;
+    lost how_;
+    int& left_;
+};
+
+class unheard_target final : public target {
+  public:
+    unheard_target(std::unique_ptr<target> inner, lost how, int& left)
+        : inner_(std::move(inner)), how_(how), left_(left) {}
+    std::optional<position> committed() override { return inner_->committed(); }
+    bool holds_position() const override { return inner_->holds_position(); }
+    std::unique_ptr<landing> begin() override {
+        return std::make_unique<unheard_landing>(inner_->begin(), how_, left_);
+    }
+    std::uint32_t take_over() override { return inner_->take_over(); }
+    void fence(std::uint32_t epoch) override { inner_->fence(epoch); }
+    void reset() override { inner_->reset(); }
+
+  private:
+    std::unique_ptr<target> inner_;
+    lost how_;
+    int& left_;
+};
+
+class unheard_destination final : public destination {
+  public:
+    unheard_destination(std::unique_ptr<destination> inner, lost how, int at)
+        : inner_(std::move(inner)), how_(how), left_(at) {}
+    std::unique_ptr<target> open(const flow_spec& flow) override {
+        return std::make_unique<unheard_target>(inner_->open(flow), how_, left_);
+    }
+    std::string describe(const std::string& table) const override { return inner_->describe(table); }
+
+  private:
+    std::unique_ptr<destination> inner_;
+    lost how_;
+    int left_;
+};
+
+std::string file_text(const fs::path& file) {
+    std::ifstream in(file, std::ios::binary);
+    std::stringstream text;
+    text << in.rdbuf();
+    return text.str();
+}
+
+rows query(duck::connection& c, const std::string& from) {
+    rows out;
+    for (auto found = c.query("SELECT id, c, name FROM " + from); found.next();)
+        out.emplace(found[0].integer(), found[1].integer(), std::string(found[2].text()));
+    return out;
+}
+
+// The files that the log names, by plain JSON.
+std::optional<rows> read_delta(const fs::path& table) {
+    std::set<std::string> commits;
+    std::error_code none;
+    for (const auto& entry : fs::directory_iterator(table / "_delta_log", none)) {
+        const auto file = entry.path().filename().string();
+        if (file.size() == 25 && file.ends_with(".json")) commits.insert(file);
+    }
+    if (commits.empty()) return std::nullopt;
+    std::set<std::string> live;
+    for (const auto& commit : commits) {
+        std::stringstream lines(file_text(table / "_delta_log" / commit));
+        for (std::string line; std::getline(lines, line);) {
+            const auto action = boost::json::parse(line).as_object();
+            if (const auto* gone = action.if_contains("remove")) live.erase(gone->at("path").as_string().c_str());
+            if (const auto* made = action.if_contains("add")) live.insert(made->at("path").as_string().c_str());
+        }
+    }
+    std::string list;
+    for (const auto& file : live) list += (list.empty() ? "" : ", ") + duck::quote_text((table / file).string());
+    if (list.empty()) return rows{};
+    static const auto memory = duck::database::open({});
+    auto c = memory->connect();
+    return query(c, "read_parquet([" + list + "])");
+}
+
+std::optional<rows> read_duckdb(const fs::path& file) {
+    if (!fs::exists(file)) return std::nullopt;
+    duck::database_options options;
+    options.path = file.string();
+    options.read_only = true;
+    auto c = duck::database::open(options)->connect();
+    if (c.integer("SELECT count(*) FROM duckdb_tables() WHERE table_name = 'numbers'") == 0) return std::nullopt;
+    return query(c, "numbers");
+}
+
+// What lies past the length that was committed is the left-over of a dead run.
+std::optional<rows> read_jsonl(const fs::path& folder) {
+    if (!fs::exists(folder / "numbers.jsonl")) return std::nullopt;
+    const auto side = file_text(folder / ".numbers.jsonl.lakeflow");
+    if (side.empty()) return std::nullopt;
+    const auto committed = boost::json::parse(side).as_object().at("length").as_int64();
+    auto text = file_text(folder / "numbers.jsonl");
+    if (committed > static_cast<std::int64_t>(text.size()))
+        throw std::runtime_error("rows were committed and are gone");
+    std::stringstream lines(text.substr(0, static_cast<std::size_t>(committed)));
+    rows out;
+    for (std::string line; std::getline(lines, line);) {
+        const auto r = boost::json::parse(line).as_object();
+        out.emplace(r.at("id").as_int64(), r.at("c").as_int64(), r.at("name").as_string().c_str());
+    }
+    return out;
+}
+
+}  // namespace
+
+std::string_view name(mode m) {
+    switch (m) {
+        case mode::append_simple: return "append, simple";
+        case mode::append_partitions: return "append, parts";
+        case mode::scd1: return "scd1";
+        case mode::snapshot: return "snapshot";
+        case mode::deletes: return "scd1 + deletes";
+    }
+    return "";
+}
+
+std::string_view name(lake l) {
+    switch (l) {
+        case lake::delta: return "delta";
+        case lake::duckdb: return "duckdb";
+        case lake::jsonl: return "jsonl";
+    }
+    return "";
+}
+
+ages ages_of(mode m) { return m == mode::snapshot ? ages{1, 2, 3} : ages{8, 12, 16}; }
+
+std::vector<rows> lawful(mode m, int age) {
+    std::vector<rows> out{{}};
+    const auto steps = m == mode::snapshot ? std::vector<int>{1, 2, 3} : std::vector<int>{5, 8, 12, 16};
+    for (const int at : steps) {
+        if (at > age) break;
+        out.push_back(state_of(m, at, 0));
+        // Tombstones come with the last rows of a run or after them.
+        if (m == mode::deletes) out.push_back(state_of(m, at, at));
+    }
+    return out;
+}
+
+rows oracle(mode m, int age) { return state_of(m, age, age); }
+
+host::run_result run(const std::string& root, mode m, lake l, int age, lost how, int at_commit) {
+    scripted_plugin plugin;
+    number_source source(plugin, m == mode::snapshot ? 0 : age);
+    serve(plugin, source, m, age);
+
+    destination_options options;
+    options.type = name(l);
+    options.path = root + (l == lake::duckdb ? "/lake.duckdb" : "/lake");
+    run_plan plan;
+    plan.job = "job";
+    plan.run_id = random_id();
+    plan.init_time_us = 1'772'359'200'000'000 + age;
+    plan.parallelism = 2;
+    plan.plugin = plugin.use();
+    table_plan table;
+    table.flow = table.source = table.destination = "numbers";
+    if (m != mode::snapshot) table.limits = "{\"max_rows\":" + std::to_string(limit) + "}";
+    plan.tables = {table};
+    plan.state_directory = root + "/state";
+    plan.tuning.first_backoff = std::chrono::milliseconds(1);
+    plan.tuning.max_backoff = std::chrono::milliseconds(5);
+    plan.tuning.stuck_after = std::chrono::milliseconds(0);
+    std::unique_ptr<destination> to = make_destination(options, {}, plan.stop->hard);
+    if (how != lost::nothing) to = std::make_unique<unheard_destination>(std::move(to), how, at_commit);
+    plan.destination = std::move(to);
+    return run_job(plan);
+}
+
+std::optional<rows> read_back(const std::string& root, lake l) {
+    switch (l) {
+        case lake::delta: return read_delta(root + "/lake/numbers");
+        case lake::duckdb: return read_duckdb(root + "/lake.duckdb");
+        case lake::jsonl: return read_jsonl(root + "/lake");
+    }
+    return std::nullopt;
+}
+
+}  // namespace lakeflow::crash

@@ -1,0 +1,46 @@
+// tests/crash/scenario.h: the cells of the matrix: what a source holds at each of its ages, what a table must then hold, a run of the
+// real engine into a real destination, and the table read back by something that shares no code with the destination.
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "host/stream/engine.h"
+
+namespace lakeflow::crash {
+
+// Append on both paths, with a plugin that reads rows above the end of its batch (contract 8).
+enum class mode { append_simple, append_partitions, scd1, snapshot, deletes };
+enum class lake { delta, duckdb, jsonl };
+std::string_view name(mode m);
+std::string_view name(lake l);
+
+// id, cursor, text.
+using row = std::tuple<std::int64_t, std::int64_t, std::string>;
+using rows = std::multiset<row>;
+
+// A source grows: it is as old as it has events (incremental tables) or versions (snapshots). A run lands what there is at its age.
+struct ages {
+    int first = 0;   // of the first run of the process that dies
+    int second = 0;  // of its second run
+    int last = 0;    // of the run after its death
+};
+ages ages_of(mode m);
+
+// What a table may hold between two commits of a run, the empty table included; and what it must hold at the end of a run.
+std::vector<rows> lawful(mode m, int age);
+rows oracle(mode m, int age);
+
+enum class lost { nothing, for_good, transient };  // the answer of a destination's commit
+
+// One run of the job below `root`, in this process.
+host::run_result run(const std::string& root, mode m, lake l, int age, lost how = lost::nothing, int at_commit = 0);
+
+// The table below `root` as it stands: nothing if there is none. Throws what a reader of damaged files throws.
+std::optional<rows> read_back(const std::string& root, lake l);
+
+}  // namespace lakeflow::crash
