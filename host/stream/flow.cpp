@@ -121,6 +121,7 @@ void flow::run() noexcept {
 void flow::run_once_through() {
     recover();
     if (stand_.replay) replay(*stand_.replay);
+    if (spools()) recover_spooled();
     const bool reached = !job_.stopping() && run_trigger(plan_.init_time_us);
     result_.status = reached ? table_status::reached_bound : table_status::stopped;
 }
@@ -138,6 +139,7 @@ void flow::run_continuously() {
         try {
             recover();
             if (stand_.replay) replay(*stand_.replay);
+            if (spools()) recover_spooled();
             reached = !job_.stopping() && run_trigger(plan_.time->now_us());
             failures = 0;
             result_.error.reset();
@@ -188,7 +190,7 @@ void flow::recover() {
     stand_ = weigh(there, loaded ? std::optional(loaded->record) : std::nullopt, held);
     if (!stand_.note.empty()) note(log_level::info, stand_.note);
     // A snapshot's offset is no range that could be read again.
-    if (settings_.snapshot) stand_.replay.reset();
+    if (settings_.snapshot || spools()) stand_.replay.reset();
     planned_ = stand_.replay;
     if (result_.batches == 0) result_.start = stand_.end;
     if (plan_.take_over) epoch();
@@ -217,7 +219,8 @@ void flow::replay(const planned_batch& planned) {
 }
 
 void flow::fail_current() {
-    error e = current_error("host.internal");
+    error e = with_place(current_error("host.internal"), what(), planned_ ? planned_->start : stand_.end,
+                         planned_ ? std::optional(planned_->end) : std::nullopt);
     e.message = plan_.redactor->redact(e.message);
     e.hint = plan_.redactor->redact(e.hint);
     const bool cut_off =
