@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include "tests/support/engine_bench.h"
+#include "tests/support/quick_effects.h"
 
 using namespace lakeflow::host;
 using namespace lakeflow::host::testing;
@@ -61,6 +62,7 @@ BOOST_AUTO_TEST_CASE(a_plugin_gets_only_the_canonical_form_of_its_offsets) {
 BOOST_AUTO_TEST_CASE(twenty_years_in_windows_of_a_week) {
     for (const bool partitioned : {false, true}) {
         engine_bench b;
+        b.io = std::make_shared<breaking_effects>(std::make_shared<quick_effects>());  // it plans a thousand batches
         constexpr std::int64_t week = 7 * 86'400;
         constexpr std::int64_t windows = 20 * 365 / 7 + 1;
         b.plugin.metadata =

@@ -37,7 +37,7 @@ class flow {
     // Settles the flow and opens its target. Throws.
     void prepare();
     // True if nothing was asked of the source so far.
-    bool asked_nothing() const;
+    bool asked_nothing() const { return requests_made() == 0; }
     // The flow does not run: preparing it failed.
     void fail(const error& e);
     // Runs to the bound, or until it fails or is stopped. Does not throw.
@@ -79,6 +79,7 @@ class flow {
     void recover();
     void replay(const planned_batch& planned);
     void fail_current();
+    std::int64_t requests_made() const;
     std::shared_ptr<flow_context> make_context(std::int64_t init_time_us);
     void stop_planner() noexcept;
     void report_lag();

@@ -99,9 +99,9 @@ void flow::take_bound() {
 // Contract 9: a cheap question, whose cost does not grow with the table.
 latest flow::ask_latest(const read_request& request) {
     constexpr std::int64_t cheap = 8;
-    const auto before = context_->counters.requests.load();
+    const auto before = requests_made();
     auto out = with_retries(*context_, plan_.tuning, *job_.reading, [&] { return planner_->latest_offset(request); });
-    const auto requests = context_->counters.requests.load() - before;
+    const auto requests = requests_made() - before;
     if (requests > cheap && !std::exchange(cost_noted_, true)) {
         note(log_level::warn, "latest_offset made " + std::to_string(requests) +
                                   " requests: it has to be a cheap question whose cost does not grow with the table");

@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "tests/support/engine_bench.h"
+#include "tests/support/quick_effects.h"
 
 using namespace lakeflow::host;
 using namespace lakeflow::host::testing;
@@ -75,6 +76,7 @@ std::vector<std::string> files_of(const fs::path& folder) { return real_effects(
 
 // A run that dies just before the first commit: the batch is whole in the spool.
 void die_before_the_commit(engine_bench& b) {
+    b.io = std::make_shared<breaking_effects>(std::make_shared<quick_effects>());
     b.lake->step = [](const std::string& name) {
         if (name == "commit before") throw crashed{};
     };
@@ -131,7 +133,7 @@ BOOST_AUTO_TEST_CASE(a_death_at_every_step_neither_loses_nor_doubles_a_row) {
                     number_source source(b.plugin, 25);
                     std::atomic<int> readings{0};
                     serve(b, source, k, readings);
-                    b.io = std::make_shared<breaking_effects>();
+                    b.io = std::make_shared<breaking_effects>(std::make_shared<quick_effects>());
                     if (step < 1'000) b.io->die_at(step, how);
                     int count = 1'000;
                     bool dead_there = false;
@@ -147,7 +149,7 @@ BOOST_AUTO_TEST_CASE(a_death_at_every_step_neither_loses_nor_doubles_a_row) {
                     ++met;
                     const auto last = b.io->last();
                     b.lake->step = [](const std::string&) {};
-                    b.io.reset();
+                    b.io = std::make_shared<breaking_effects>(std::make_shared<quick_effects>());
                     source.add(5);
                     const auto result = run_job(b.plan({limited(b)}));
                     BOOST_REQUIRE_MESSAGE(result.exit_code == 0,
@@ -318,7 +320,7 @@ BOOST_AUTO_TEST_CASE(a_spool_of_other_columns_or_of_another_place_is_refused) {
     auto result = run_job(b.plan({limited(b)}));
     BOOST_TEST(result.tables[0].error.value().code == "records.schema_drift");
     b.plugin.ddl = "id BIGINT NOT NULL, c BIGINT, name STRING";
-    b.lake->change([](auto& tables) { tables["issues"].positions["issues"] = {1, 7, R"({"c":900})", "{}"}; });
+    b.lake->change([](auto& tables) { tables["issues"].positions["issues"] = {1, 7, R"({"c":8})", "{}"}; });
     fs::remove(b.folder.path() / "state" / "job" / "issues.0.state");
     fs::remove(b.folder.path() / "state" / "job" / "issues.1.state");
     // The destination is past it: it was committed, and is forgotten.

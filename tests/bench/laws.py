@@ -52,9 +52,9 @@ def measure(rows):
         found = LINE.match(line)
         if not found:
             continue
-        function = found[2].split(":", 1)[1]
+        function = found[2].split(":", 1)[1].replace("[abi:cxx11]", "").split(" [")[0]
         for check in CHECKS:
-            if ("lakeflow::host::" + check) in function.split(" [")[0]:
+            if ("lakeflow::host::" + check) in function:
                 costs[check[:-1]] = costs.get(check[:-1], 0) + int(found[1].replace(",", ""))
     return total, costs
 

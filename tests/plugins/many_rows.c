@@ -11,6 +11,7 @@
 
 struct lf_connector {
     long long rows, tied;
+    int again; /* (start, end] can be read again */
 };
 
 typedef struct reader {
@@ -57,6 +58,7 @@ static lf_status create(const lf_create_args* args, lf_connector** out, lf_error
     if (!made) return fail(error, LF_RETRY_TRANSIENT, "out of memory");
     made->rows = number_in(args->options, "rows", 1000);
     made->tied = number_in(args->options, "tied", 0);
+    made->again = number_in(args->options, "once", 0) == 0;
     *out = made;
     return LF_OK;
 }
@@ -80,14 +82,15 @@ static lf_status table_schema(lf_connector* c, lf_str table, lf_str options, str
     return make_schema(out, 3, "name", 0);
 }
 
+#define METADATA(replayable)                                                                                  \
+    "{\"ingestion_type\":\"cdc\",\"primary_keys\":[\"id\"],\"cursor_field\":\"n\",\"replayable\":" replayable \
+    ",\"offset_cursor\":{\"member\":\"n\",\"form\":\"integer\"}}"
+
 static lf_status table_metadata(lf_connector* c, lf_str table, lf_str options, const lf_sink* out, lf_error* error) {
-    (void)c;
     (void)table;
     (void)options;
     (void)error;
-    return put(out,
-               "{\"ingestion_type\":\"cdc\",\"primary_keys\":[\"id\"],\"cursor_field\":\"n\","
-               "\"offset_cursor\":{\"member\":\"n\",\"form\":\"integer\"}}");
+    return put(out, c->again ? METADATA("true") : METADATA("false"));
 }
 
 static lf_status reader_schema(lf_reader* raw, struct ArrowSchema* out, lf_error* error) {
@@ -130,6 +133,7 @@ static lf_status open(const lf_connector* c, long long first, long long last, lf
 static lf_status read_table(lf_connector* c, const lf_read_args* args, lf_reader** out, lf_error* error) {
     const long long end =
         args->end.data ? number_in(args->end, "id", 0) : end_of(c, args->start, args->bound, args->limits);
+    if (!c->again && args->end.data) return fail(error, LF_RETRY_PERMANENT, "a range was asked for again");
     return open(c, number_in(args->start, "id", 0) + 1, end, out, error);
 }
 
@@ -195,6 +199,7 @@ static lf_status options_schema(const lf_sink* out, lf_error* error) {
     return put(out,
                "{\"connection\":{\"properties\":{"
                "\"rows\":{\"type\":\"integer\",\"default\":1000,\"description\":\"rows of each table\"},"
+               "\"once\":{\"type\":\"integer\",\"default\":0,\"description\":\"1: a range cannot be read again\"},"
                "\"tied\":{\"type\":\"integer\",\"default\":0,\"description\":\"of them, those that share one cursor "
                "value\"}}},\"table\":{\"properties\":{}}}");
 }
