@@ -99,6 +99,7 @@ class decoder {
             buffers.push_back(bytes_of((rows + 1) * sizeof(std::int32_t)));
             least = last_offset<std::int32_t>(buffers[1].data(), rows);
         }
+        children.reserve(static_cast<std::size_t>(schema.n_children));
         for (std::int64_t i = 0; i < schema.n_children; ++i) {
             children.push_back(node(*schema.children[i], depth + 1));
             if (static_cast<std::size_t>(children.back().rows()) < least) misfit("a column is shorter than its rows");

@@ -75,6 +75,7 @@ std::string text(const json::object& o, std::string_view key) { return std::stri
 
 std::vector<std::string> column_names(const arrow_schema& schema) {
     std::vector<std::string> out;
+    out.reserve(static_cast<std::size_t>(schema.columns()));
     for (std::int64_t i = 0; i < schema.columns(); ++i) out.emplace_back(name_of(schema.column(i)));
     return out;
 }
@@ -125,7 +126,9 @@ spooled_batch decode_spooled(const std::string& job, const std::string& flow, st
         out.tombstones = o.at("tombstones").to_number<std::int64_t>();
         out.parts = o.at("parts").to_number<std::uint32_t>();
         out.schema = text(o, "schema");
-        for (const auto& name : o.at("delete_columns").as_array()) out.delete_columns.emplace_back(name.as_string());
+        const auto& names = o.at("delete_columns").as_array();
+        out.delete_columns.reserve(names.size());
+        for (const auto& name : names) out.delete_columns.emplace_back(name.as_string());
         out.id = text(o, "id");
         out.files = o.at("files").to_number<std::uint32_t>();
     } catch (const std::exception& e) {

@@ -5,6 +5,7 @@
 #include <boost/test/unit_test.hpp>
 #include <fstream>
 
+#include "host/state/job_state.h"
 #include "tests/support/engine_bench.h"
 #include "tests/support/quick_effects.h"
 
@@ -326,6 +327,19 @@ BOOST_AUTO_TEST_CASE(a_spool_of_other_columns_or_of_another_place_is_refused) {
     // The destination is past it: it was committed, and is forgotten.
     BOOST_TEST(run_job(b.plan({limited(b)})).exit_code == 0);
     BOOST_TEST(files_of(spool_of(b)).empty());
+}
+
+// `reset` gives it up.
+BOOST_AUTO_TEST_CASE(a_flow_that_is_reset_forgets_its_spool) {
+    engine_bench b;
+    number_source source(b.plugin, 8);
+    std::atomic<int> readings{0};
+    serve(b, source, kind::simple, readings);
+    die_before_the_commit(b);
+    job_state((b.folder.path() / "state").string(), "job", "resetting", false, real_effects()).forget("issues");
+    BOOST_TEST(files_of(spool_of(b)).empty());
+    BOOST_TEST(run_job(b.plan({limited(b)})).exit_code == 0);
+    BOOST_TEST(b.plugin.count("read_table issues {} ") == 2);
 }
 
 // A snapshot is read as a whole each time: nothing of it is planned, so nothing has to be kept.
