@@ -26,10 +26,16 @@ const std::vector<key> top_keys{{"job", key_type::table},
                                 {"destination", key_type::table},
                                 {"tables", key_type::any}};
 
-const std::vector<key> job_keys{{"name"},    {"plugin"},
-                                {"trigger"}, {"interval", key_type::duration},
-                                {"state"},   {"parallelism", key_type::integer},
-                                {"duckdb"},  {"memory", key_type::size}};
+const std::vector<key> job_keys{{"name"},
+                                {"plugin"},
+                                {"trigger"},
+                                {"interval", key_type::duration},
+                                {"state"},
+                                {"parallelism", key_type::integer},
+                                {"duckdb"},
+                                {"memory", key_type::size},
+                                {"spool", key_type::size},
+                                {"plugin_timeout", key_type::duration}};
 
 // The host's own keys of [connection] (contract 31); all others are the plugin's.
 const std::vector<key> connection_keys{
@@ -157,6 +163,11 @@ void read_job_block(const document& doc, const json::object& block, job& j) {
         if (*memory < (64u << 20)) t.refuse("memory", "is below 64MiB");
         j.memory_bytes = *memory;
     }
+    if (const auto spool = t.size("spool")) {
+        if (*spool < (1u << 20)) t.refuse("spool", "is below 1MiB");
+        j.spool_bytes = *spool;
+    }
+    j.plugin_timeout_us = t.duration_us("plugin_timeout").value_or(j.plugin_timeout_us);
 }
 
 void read_timeouts(const document& doc, const checked_table& t, http_options& http) {

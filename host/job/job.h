@@ -39,6 +39,8 @@ struct job {
     std::string state;  // absolute
     int parallelism = 8;
     std::size_t memory_bytes = 0;  // 0: the default
+    std::size_t spool_bytes = std::size_t{1} << 30;
+    std::int64_t plugin_timeout_us = 3'600'000'000;  // 0: for ever
 
     std::string connection = "{}";  // JSON without the host's own keys; secrets are filled in
     http_options http;

@@ -70,6 +70,8 @@ state = "/var/s"
 parallelism = 3
 plugin = "github"
 memory = "200MiB"
+spool = "5MiB"
+plugin_timeout = "90s"
 [connection]
 base_url = "http://127.0.0.1:1"
 token = { env = "LAKEFLOW_TEST_TOKEN" }
@@ -106,6 +108,8 @@ name = "second"
     BOOST_TEST(j.http.idle_timeout_us == 2'000'000);
     BOOST_TEST(j.http.origins.size() == 1u);
     BOOST_TEST(j.destination.memory_bytes == 200u << 20);
+    BOOST_TEST(j.spool_bytes == std::size_t{5} << 20);
+    BOOST_TEST(j.plugin_timeout_us == 90'000'000);
     BOOST_TEST(j.destination.max_file_rows == 250);
     BOOST_TEST(j.tables[0].destination == "issues");  // contract 40: the last part
     BOOST_TEST(j.tables[0].limits == R"({"max_rows":50000,"max_bytes":268435456})");
@@ -144,7 +148,8 @@ BOOST_AUTO_TEST_CASE(wrong_values_are_refused) {
         return "[job]\nname = \"j\"\n" + line + "\n" + smallest.substr(17);
     };
     for (const std::string line : {"trigger = \"sometimes\"", "interval = \"10s\"", "parallelism = 0",
-                                   "parallelism = \"8\"", "memory = \"lots\"", "memory = \"1MiB\""}) {
+                                   "parallelism = \"8\"", "memory = \"lots\"", "memory = \"1MiB\"", "spool = \"1kB\"",
+                                   "plugin_timeout = 5", "plugin_timeout = \"soon\""}) {
         BOOST_TEST(refusal(with_job(line)).code == "config.invalid_value", line);
     }
     for (const std::string line :

@@ -34,6 +34,8 @@ run_plan make_plan(const job& j, std::shared_ptr<const plugin> p, const std::vec
     plan.trigger = j.trigger;
     plan.interval = std::chrono::milliseconds(j.interval_us / 1000);
     plan.parallelism = j.parallelism;
+    plan.tuning.stuck_after = std::chrono::milliseconds((j.plugin_timeout_us + 999) / 1000);
+    plan.tuning.spool_bytes = j.spool_bytes;
     plan.connection = checked("connection", j.connection, j.file + ": [connection]");
     plan.http = j.http;
     for (const auto& table : j.tables) {

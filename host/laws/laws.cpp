@@ -17,7 +17,33 @@ std::string shown(std::string_view offset) {
     return std::string(cut_utf8(offset, most)) + "... (" + std::to_string(offset.size()) + " bytes)";
 }
 
+bool is_law(std::string_view code) {
+    for (const std::string_view group : {"offset.", "records.", "key.", "partition.", "plugin.", "secret."}) {
+        if (code.starts_with(group)) return true;
+    }
+    return false;
+}
+
+std::string_view remedy(std::string_view code) {
+    if (code.starts_with("key.")) return "choose other primary_keys, or mode = \"append\"";
+    if (code.starts_with("partition."))
+        return "nothing was landed for this batch. A descriptor is a JSON object of at most 64 KiB; the plugin's "
+               "vendor has to correct it";
+    return "nothing was landed for this batch. The plugin breaks the contract: a report to its vendor should hold this "
+           "message";
+}
+
 }  // namespace
+
+error with_place(error e, const std::string& what, const std::string& start, const std::optional<std::string>& end) {
+    if (!is_law(e.code)) return e;
+    if (e.message.find(what) == std::string::npos) e.message = what + ": " + e.message;
+    if (e.message.find(start) == std::string::npos || (end && e.message.find(*end) == std::string::npos)) {
+        e.message += ". The batch began at " + shown(start) + (end ? " and was to end at " + shown(*end) : "");
+    }
+    if (e.hint.empty()) e.hint = remedy(e.code);
+    return e;
+}
 
 flow_laws::flow_laws(law_config config, std::string start)
     : config_(std::move(config)), order_(config_.cursor), position_(std::move(start)) {

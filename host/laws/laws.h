@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "host/base/error.h"
 #include "host/laws/offsets.h"
 
 namespace lakeflow::host {
@@ -33,6 +34,10 @@ struct law_end {
     bool capped = false;
     bool complete = false;  // snapshots: no further piece is to be asked for
 };
+
+// A law that was broken further down (records, descriptors, calls) is found where neither the offsets nor what a person can do are
+// known. Gives the error with plugin and table, offsets and a hint; any other error as it is. `what`: "github/issues".
+error with_place(error e, const std::string& what, const std::string& start, const std::optional<std::string>& end);
 
 class flow_laws {
   public:

@@ -330,6 +330,7 @@ std::optional<std::string> plugin_connector::report_latest_offset(const std::str
         text_sink sink;
         e.check(plugin_->connector->report_latest_offset(raw_, to_abi(table), to_abi(options), sink.out(), e.out()),
                 where);
+        refuse_secrets(*context_.flow, sink.text(), "the newest offset of " + what(table));
         return std::optional(canonical_offset(sink.text(), where));
     });
 }

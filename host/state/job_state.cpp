@@ -117,8 +117,12 @@ void job_state::save(const std::string& flow, flow_record record) {
     generations_[flow] = generation;
 }
 
+fs::path job_state::spool_folder(const std::string& flow) const { return folder_ / (file_name(flow) + ".spool"); }
+
 void job_state::forget(const std::string& flow) {
     check_held();
+    const auto spool = spool_folder(flow);
+    for (const auto& name : io_->list(spool)) io_->remove(spool / name);
     for (const std::uint64_t parity : {0u, 1u}) io_->remove(slot(folder_, flow, parity));
     io_->remove(folder_ / (file_name(flow) + ".tmp"));
     io_->sync_directory(folder_);

@@ -41,6 +41,9 @@ class job_state {
     // Durable when it returns. Stamps run id and time. Throws state.fenced if another run has taken the lock over, state.io.
     void save(const std::string& flow, flow_record record);
 
+    // The folder of a flow whose source cannot be read again: a batch waits there until it is committed (host/stream/spool.h).
+    std::filesystem::path spool_folder(const std::string& flow) const;
+
     // Removes what is kept of a flow (`reset`).
     void forget(const std::string& flow);
 

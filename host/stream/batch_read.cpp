@@ -2,6 +2,7 @@
 #include "host/stream/batch_read.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "host/base/text.h"
 
@@ -39,8 +40,10 @@ struct batch_read::shared {
     std::optional<error> failed;  // the first
     bool exhausted = false;       // it was transient, and the part has been tried as often as allowed
     read_totals totals;
-    bool watched = true;                                     // the reading side is still there
-    std::vector<std::optional<steady::time_point>> in_call;  // since when a part sits in a call into the plugin
+    bool watched = true;  // the reading side is still there
+    std::vector<std::optional<steady::time_point>>
+        without_rows;                // since when a part is in the plugin's hands and gave none
+    std::int64_t requests_seen = 0;  // of the flow, when that was last looked at
 };
 
 bool worth_retrying(const error& e, const flow_context& flow) {
@@ -73,7 +76,7 @@ batch_read::batch_read(read_source source, std::shared_ptr<worker_arena> arena, 
     auto& s = *shared_;
     s.parts =
         s.source.what == read_source::kind::partitions ? static_cast<std::uint32_t>(s.source.descriptors.size()) : 1;
-    s.in_call.resize(s.parts);
+    s.without_rows.resize(s.parts);
     s.totals.seconds.reserve(s.parts);
     live.partitions = s.parts;
     live.partitions_done = 0;
@@ -140,7 +143,7 @@ void batch_read::read_part(shared& s, std::uint32_t part) {
             continue;
         }
         const std::lock_guard guard(s.mutex);
-        s.in_call[part].reset();
+        s.without_rows[part].reset();
         if (!s.failed) {
             s.failed = std::move(thrown);
             s.exhausted = exhausted;
@@ -152,12 +155,16 @@ void batch_read::read_part(shared& s, std::uint32_t part) {
 
 void batch_read::attempt(shared& s, std::uint32_t part, bool& handed_on) {
     const auto& src = s.source;
-    const auto enter = [&](bool inside) {
+    const auto asked = [&] {
         const std::lock_guard guard(s.mutex);
-        s.in_call[part] = inside ? std::optional(steady::now()) : std::nullopt;
+        if (!s.without_rows[part]) s.without_rows[part] = steady::now();
+    };
+    const auto answered = [&] {
+        const std::lock_guard guard(s.mutex);
+        s.without_rows[part].reset();
     };
     s.stop->check();
-    enter(true);
+    asked();
     plugin_connector instance(src.plugin, src.connection, src.flow, s.stop, src.pace_share);
     auto request = src.request;
     std::unique_ptr<plugin_reader> reader;
@@ -170,11 +177,11 @@ void batch_read::attempt(shared& s, std::uint32_t part, bool& handed_on) {
     }
     if (src.passing) src.passing->check_schema(*reader->schema());
     for (;;) {
-        enter(true);
+        asked();
         auto batch = reader->next();
-        enter(false);
         if (!batch) break;
         const std::int64_t came = batch->rows();
+        if (came > 0) answered();  // batches without rows are no answer: they may come for ever
         const std::size_t bytes = memory_size(*batch->schema->get(), *batch->array.get());
         gate_result passed;
         if (src.passing) {
@@ -201,6 +208,7 @@ void batch_read::attempt(shared& s, std::uint32_t part, bool& handed_on) {
         const std::lock_guard guard(s.mutex);
         s.totals.end = std::move(end);
     }
+    answered();
     hand_on(s, {part, std::nullopt, {}});
 }
 
@@ -240,20 +248,28 @@ std::optional<read_item> batch_read::next() {
     return std::nullopt;
 }
 
-// A call into the plugin that lasts too long, while no service of the host waits on its behalf, is cancelled.
+// A part that gives no row for too long, in one call or in many, while nothing is asked of the source: it is cancelled.
 void batch_read::watch_for_stuck(std::unique_lock<std::mutex>&) {
     auto& s = *shared_;
     const auto& flow = *s.source.flow;
     if (flow.counters.in_flight.load() > 0 || !flow.waiting.get().empty()) return;
+    const auto now = steady::now();
+    if (const auto requests = flow.counters.requests.load(); requests != std::exchange(s.requests_seen, requests)) {
+        for (auto& since : s.without_rows) {
+            if (since) since = now;
+        }
+        return;
+    }
     for (std::uint32_t part = 0; part < s.parts; ++part) {
-        if (!s.in_call[part] || steady::now() - *s.in_call[part] < s.source.tuning.stuck_after) continue;
-        s.failed = error{
-            "plugin.timeout",
-            flow.plugin + "/" + flow.table + ": a call of part " + std::to_string(part + 1) + " of " +
-                std::to_string(s.parts) + " has not returned for " +
-                std::to_string(s.source.tuning.stuck_after.count()) + " ms, and waits for no service of the host",
-            "the plugin hangs in its own code; its vendor has to wait through the host's services or to heed cancel",
-            retry_class::permanent};
+        if (!s.without_rows[part] || now - *s.without_rows[part] < s.source.tuning.stuck_after) continue;
+        s.failed =
+            error{"plugin.timeout",
+                  flow.plugin + "/" + flow.table + ": part " + std::to_string(part + 1) + " of " +
+                      std::to_string(s.parts) + " has given no row for " +
+                      std::to_string(s.source.tuning.stuck_after.count()) + " ms, and waits for no service of the host",
+                  "the plugin hangs, or gives empty batches for ever; its vendor has to wait through the host's "
+                  "services, heed cancel and end its reads. `plugin_timeout` of [job] says how long it may take",
+                  retry_class::permanent};
         return;
     }
 }

@@ -4,8 +4,10 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <fstream>
 #include <thread>
 
+#include "host/base/text.h"
 #include "host/stream/flow.h"
 #include "host/stream/shared.h"
 
@@ -23,6 +25,19 @@ bool is_mistake_of_the_job(const error& e, const flow& f) {
 
 double seconds_since(steady::time_point begin) { return std::chrono::duration<double>(steady::now() - begin).count(); }
 
+// The kernel's own mark of this program. What getrusage gives is also the mark of the process that started it, before it became us.
+std::int64_t peak_rss_bytes() {
+    std::ifstream status("/proc/self/status");
+    for (std::string line; std::getline(status, line);) {
+        if (!line.starts_with("VmHWM:")) continue;
+        const auto digits = line.find_first_of("0123456789");
+        const auto end = line.find_first_not_of("0123456789", digits);
+        if (const auto kib = digits == std::string::npos ? std::nullopt : parse_int(line.substr(digits, end - digits)))
+            return *kib * 1024;
+    }
+    return 0;
+}
+
 void measure(run_result& out, const run_plan& plan, steady::time_point begun) {
     out.seconds = seconds_since(begun);
     rusage used{};
@@ -33,6 +48,7 @@ void measure(run_result& out, const run_plan& plan, steady::time_point begun) {
         out.cpu_seconds = seconds(used.ru_utime) + seconds(used.ru_stime);
         out.peak_rss_bytes = static_cast<std::int64_t>(used.ru_maxrss) * 1024;
     }
+    if (const auto own = peak_rss_bytes(); own > 0) out.peak_rss_bytes = own;
     out.requests = plan.counters->requests.load();
     out.http_retries = plan.counters->retries.load();
     out.bytes = plan.counters->bytes.load();
@@ -150,6 +166,7 @@ bool prepare_all(job_shared& job, std::vector<std::unique_ptr<flow>>& flows, run
 void run_flows(const run_plan& plan, run_result& out) {
     job_shared job(plan);
     const auto io = plan.io ? plan.io : real_effects();
+    job.io = io;
     job.state = std::make_unique<job_state>(plan.state_directory, plan.job, plan.run_id, plan.take_over, io);
     if (!job.state->taken_from().empty()) {
         plan.log.write(plan.take_over ? log_level::warn : log_level::info, "state",

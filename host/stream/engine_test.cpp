@@ -288,8 +288,6 @@ BOOST_AUTO_TEST_CASE(a_mistake_that_shows_without_a_request_is_the_jobs) {
     refused(t, "plugin.missing_slot", "read_table_deletes");
     b.plugin.metadata_of["second"] = R"({"ingestion_type":"append","cursor_field":"c","rereads":true})";
     refused(t, "config.primary_keys", "read before");
-    b.plugin.metadata_of["second"] = R"({"ingestion_type":"append","cursor_field":"c","replayable":false})";
-    refused(t, "config.not_supported", "replayable");
     BOOST_TEST(b.plugin.count("read_table") == 0);
     BOOST_TEST(b.lake->table("issues").begins == 0);
     BOOST_TEST(b.plugin.alive == 0);

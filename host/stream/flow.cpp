@@ -82,10 +82,11 @@ void flow::prepare() {
     context_ = make_context(init_time_us_);
 }
 
-bool flow::asked_nothing() const {
+std::int64_t flow::requests_made() const {
     const std::lock_guard guard(mutex_);
-    return std::all_of(contexts_.begin(), contexts_.end(),
-                       [](const auto& c) { return c->counters.requests.load() == 0; });
+    std::int64_t out = 0;
+    for (const auto& c : contexts_) out += c->counters.requests.load();
+    return out;
 }
 
 void flow::fail(const error& e) {
@@ -126,6 +127,7 @@ void flow::run() noexcept {
 void flow::run_once_through() {
     recover();
     if (stand_.replay) replay(*stand_.replay);
+    if (spools()) recover_spooled();
     const bool reached = !job_.stopping() && run_trigger(plan_.init_time_us);
     result_.status = reached ? table_status::reached_bound : table_status::stopped;
 }
@@ -143,6 +145,7 @@ void flow::run_continuously() {
         try {
             recover();
             if (stand_.replay) replay(*stand_.replay);
+            if (spools()) recover_spooled();
             reached = !job_.stopping() && run_trigger(plan_.time->now_us());
             failures = 0;
             result_.error.reset();
@@ -193,7 +196,7 @@ void flow::recover() {
     stand_ = weigh(there, loaded ? std::optional(loaded->record) : std::nullopt, held);
     if (!stand_.note.empty()) note(log_level::info, stand_.note);
     // A snapshot's offset is no range that could be read again.
-    if (settings_.snapshot) stand_.replay.reset();
+    if (settings_.snapshot || spools()) stand_.replay.reset();
     planned_ = stand_.replay;
     if (result_.batches == 0) result_.start = stand_.end;
     if (plan_.take_over) epoch();
@@ -222,7 +225,8 @@ void flow::replay(const planned_batch& planned) {
 }
 
 void flow::fail_current() {
-    error e = current_error("host.internal");
+    error e = with_place(current_error("host.internal"), what(), planned_ ? planned_->start : stand_.end,
+                         planned_ ? std::optional(planned_->end) : std::nullopt);
     e.message = plan_.redactor->redact(e.message);
     e.hint = plan_.redactor->redact(e.hint);
     const bool cut_off =

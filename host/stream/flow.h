@@ -22,7 +22,10 @@
 
 namespace lakeflow::host {
 
+class batch_sink;
 class landing_session;
+struct spooled_batch;
+struct spool_place;
 
 class flow {
   public:
@@ -34,7 +37,7 @@ class flow {
     // Settles the flow and opens its target. Throws.
     void prepare();
     // True if nothing was asked of the source so far.
-    bool asked_nothing() const;
+    bool asked_nothing() const { return requests_made() == 0; }
     // The flow does not run: preparing it failed.
     void fail(const error& e);
     // Runs to the bound, or until it fails or is stopped. Does not throw.
@@ -53,14 +56,16 @@ class flow {
         std::string limits = "{}";
         std::shared_ptr<flow_context> context;
         plugin_connector* planner = nullptr;
+        bool to_spool = false;  // rows pass as they came: what is left out is left out when they leave the spool
     };
     struct batch_outcome {
         verdict next = verdict::goes_on;
         bool last = false;  // nothing is to be asked after it
         std::string end;
         std::string deletes_end;
-        std::int64_t came = 0;  // rows that the plugin gave
-        std::int64_t rows = 0;  // of them, those that are progress
+        std::int64_t came = 0;   // rows that the plugin gave
+        std::int64_t rows = 0;   // of them, those that are progress
+        std::int64_t again = 0;  // the others
         std::int64_t tombstones = 0;
         std::int64_t above = 0;  // left out: they lie above the end
         std::size_t parts = 0;
@@ -74,6 +79,7 @@ class flow {
     void recover();
     void replay(const planned_batch& planned);
     void fail_current();
+    std::int64_t requests_made() const;
     std::shared_ptr<flow_context> make_context(std::int64_t init_time_us);
     void stop_planner() noexcept;
     void report_lag();
@@ -87,6 +93,7 @@ class flow {
     bool next_batch(bool& last);
     void deletes_batch();
     void take_bound();
+    latest ask_latest(const read_request& request);
     void choose_limits();
     batch_outcome snapshot_parts(landing_session& landing, const std::vector<std::string>& descriptors);
     batch_outcome snapshot_pieces(landing_session& landing, std::string start);
@@ -94,10 +101,10 @@ class flow {
 
     // flow_batch.cpp: one micro-batch
     batch_outcome with_attempts(const std::function<batch_outcome(landing_session&)>& attempt);
-    batch_outcome read_rows(const batch_plan& batch, landing_session& landing);
-    void read_deletes(const batch_plan& batch, landing_session& landing, batch_outcome& out);
+    batch_outcome read_rows(const batch_plan& batch, batch_sink& to);
+    void read_deletes(const batch_plan& batch, batch_sink& to, batch_outcome& out);
     using watcher = std::function<void(const record_batch&)>;
-    read_totals drain(read_source source, landing_session& landing, std::uint32_t first_part, const watcher& seen = {});
+    read_totals drain(read_source source, batch_sink& to, std::uint32_t first_part, const watcher& seen = {});
     read_source source_of(read_source::kind kind, const batch_plan& batch, std::shared_ptr<const gate> passing) const;
     std::shared_ptr<const gate> make_gate(const batch_plan& batch, const std::optional<std::string>& limit) const;
     std::optional<cursor_column> cursor_of_rows() const;
@@ -106,6 +113,14 @@ class flow {
     void move_on(const batch_outcome& out, plugin_connector& planner);
     void save();
     std::uint32_t epoch();
+
+    // flow_spool.cpp: a batch of a table that cannot be read again
+    bool spools() const { return !settings_.metadata.replayable && !settings_.snapshot; }
+    spool_place place() const;
+    batch_outcome read_and_land(batch_plan batch,
+                                const std::function<batch_outcome(const batch_plan&, batch_sink&)>& read);
+    batch_outcome land_spooled(const spooled_batch& spooled, const std::shared_ptr<flow_context>& context);
+    void recover_spooled();
 
     job_shared& job_;
     const run_plan& plan_;
@@ -119,6 +134,7 @@ class flow {
     std::optional<flow_laws> laws_;
     std::string limits_ = "{}";
     bool limits_noted_ = false;
+    bool cost_noted_ = false;
     bool deletes_done_ = false;
     bool exhausted_ = false;  // the last read failed on a part that was tried as often as allowed
 

@@ -1,10 +1,12 @@
 // host/stream/flow_batch.cpp: one micro-batch of a flow: read, landed, committed, marked. See flow.h.
 #include <algorithm>
+#include <numeric>
 
 #include "host/base/error.h"
 #include "host/stream/flow.h"
 #include "host/stream/landing_session.h"
 #include "host/stream/retry.h"
+#include "host/stream/spool.h"
 
 namespace lakeflow::host {
 namespace {
@@ -84,8 +86,13 @@ std::optional<cursor_column> flow::cursor_of_rows() const {
 
 // Above `limit` rows are left out in append; in a table that reads rows again, those at or below the start are told apart.
 std::shared_ptr<const gate> flow::make_gate(const batch_plan& batch, const std::optional<std::string>& limit) const {
-    auto out = std::make_shared<gate>(what(), settings_.source_schema, settings_.columns, settings_.spec.primary_keys);
-    const bool append = settings_.spec.mode == land_mode::append;
+    std::vector<std::int64_t> columns = settings_.columns;
+    if (batch.to_spool) {
+        columns.resize(static_cast<std::size_t>(settings_.source_schema->columns()));
+        std::iota(columns.begin(), columns.end(), std::int64_t{0});
+    }
+    auto out = std::make_shared<gate>(what(), settings_.source_schema, columns, settings_.spec.primary_keys);
+    const bool append = settings_.spec.mode == land_mode::append && !batch.to_spool;
     if (settings_.snapshot || (!append && !settings_.metadata.rereads)) return out;
     if (const auto cursor = cursor_of_rows()) {
         const auto& order = laws_->order();
@@ -113,19 +120,19 @@ read_source flow::source_of(read_source::kind kind, const batch_plan& batch,
     return out;
 }
 
-read_totals flow::drain(read_source source, landing_session& landing, std::uint32_t first_part, const watcher& seen) {
+read_totals flow::drain(read_source source, batch_sink& to, std::uint32_t first_part, const watcher& seen) {
     const bool deletes = source.what == read_source::kind::deletes;
     delete_gate tombstones(what() + " (deletes)", settings_);
     batch_read read(std::move(source), job_.arena, job_.budget, job_.reading, live_);
     try {
         while (auto item = read.next()) {
             if (!item->rows) {
-                if (!deletes) landing.part_done(first_part + item->partition);
+                if (!deletes) to.part_done(first_part + item->partition);
             } else if (deletes) {
-                landing.add_deletes(tombstones.pass(std::move(*item->rows)));
+                to.add_deletes(tombstones.pass(std::move(*item->rows)));
             } else {
                 if (seen) seen(*item->rows);
-                landing.add(first_part + item->partition, std::move(*item->rows));
+                to.add(first_part + item->partition, std::move(*item->rows));
             }
         }
     } catch (...) {
@@ -140,7 +147,7 @@ read_totals flow::drain(read_source source, landing_session& landing, std::uint3
 }
 
 // Rows of (start, end], or of read_table from the start; they are in the landing when this returns.
-flow::batch_outcome flow::read_rows(const batch_plan& batch, landing_session& landing) {
+flow::batch_outcome flow::read_rows(const batch_plan& batch, batch_sink& to) {
     batch_outcome out;
     out.end = batch.start;
     out.deletes_end = stand_.deletes_end;
@@ -151,13 +158,13 @@ flow::batch_outcome flow::read_rows(const batch_plan& batch, landing_session& la
             return batch.planner->get_partitions(source.request, static_cast<std::uint32_t>(plan_.parallelism));
         });
         out.parts = source.descriptors.size();
-        totals = drain(std::move(source), landing, 0);
+        totals = drain(std::move(source), to, 0);
         out.end = *batch.end;
     } else {
         out.parts = 1;
         // The end is known only when the read is over; what lies above the bound lies above the end too.
         const auto early = batch.end ? batch.end : laws_->bound_is_law() ? batch.bound : std::nullopt;
-        totals = drain(source_of(read_source::kind::table, batch, make_gate(batch, early)), landing, 0);
+        totals = drain(source_of(read_source::kind::table, batch, make_gate(batch, early)), to, 0);
         if (batch.end) {
             out.end = *batch.end;
         } else {
@@ -169,15 +176,17 @@ flow::batch_outcome flow::read_rows(const batch_plan& batch, landing_session& la
             out.end = end.end;
             out.last = end.complete;
             const auto reached = laws_->order().value(end.end);
-            if (settings_.spec.mode == land_mode::append && totals.highest && reached && *totals.highest > *reached) {
+            const bool append = settings_.spec.mode == land_mode::append && !batch.to_spool;
+            if (append && totals.highest && reached && *totals.highest > *reached) {
                 // Rows above the end come again (contract 8), and some are in the landing: read just (start, end].
-                landing.start_over();
+                to.start_over();
                 auto exact = batch;
                 exact.end = end.end;
-                totals = drain(source_of(read_source::kind::table, exact, make_gate(exact, exact.end)), landing, 0);
+                totals = drain(source_of(read_source::kind::table, exact, make_gate(exact, exact.end)), to, 0);
             }
         }
     }
+    out.again = totals.again;
     out.rows = totals.rows - totals.again;
     out.came = totals.rows;
     out.above = totals.above;
@@ -185,7 +194,7 @@ flow::batch_outcome flow::read_rows(const batch_plan& batch, landing_session& la
 }
 
 // Call after call, until the offset of the deletes stands still. Their own laws hold.
-void flow::read_deletes(const batch_plan& batch, landing_session& landing, batch_outcome& out) {
+void flow::read_deletes(const batch_plan& batch, batch_sink& to, batch_outcome& out) {
     flow_laws laws(laws_of(true), stand_.deletes_end);
     laws.set_bound_time(init_time_us_, false);
     auto call = batch;
@@ -193,7 +202,7 @@ void flow::read_deletes(const batch_plan& batch, landing_session& landing, batch
     call.bound.reset();
     do {
         call.start = laws.position();
-        const auto totals = drain(source_of(read_source::kind::deletes, call, nullptr), landing, 0);
+        const auto totals = drain(source_of(read_source::kind::deletes, call, nullptr), to, 0);
         const auto end = laws.read(totals.end, totals.rows);
         if (end.next == verdict::ends) break;
         laws.moved(end.end, totals.rows);
@@ -252,6 +261,7 @@ void flow::move_on(const batch_outcome& out, plugin_connector& planner) {
         save();
         if (moved) planner.commit(table_.source, table_.options, stand_.end);
     }
+    if (spools()) remove_spooled(*job_.io, place().folder);
     if (out.deletes_read) deletes_done_ = true;
     laws_->moved(out.end, out.rows);
     if (std::chrono::steady_clock::now() - lag_asked_ > std::chrono::seconds(5)) report_lag();

@@ -1,6 +1,7 @@
 // host/stream/flow_trigger.cpp: what one trigger of a flow does: its bound, its batches, its snapshot. See flow.h.
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "host/base/error.h"
 #include "host/base/json.h"
@@ -92,7 +93,20 @@ void flow::take_bound() {
     request.table = table_.source;
     request.options = table_.options;
     request.start = stand_.end;
-    laws_->set_bound(ask([&] { return planner_->latest_offset(request); }).offset);
+    laws_->set_bound(ask_latest(request).offset);
+}
+
+// Contract 9: a cheap question, whose cost does not grow with the table.
+latest flow::ask_latest(const read_request& request) {
+    constexpr std::int64_t cheap = 8;
+    const auto before = requests_made();
+    auto out = with_retries(*context_, plan_.tuning, *job_.reading, [&] { return planner_->latest_offset(request); });
+    const auto requests = requests_made() - before;
+    if (requests > cheap && !std::exchange(cost_noted_, true)) {
+        note(log_level::warn, "latest_offset made " + std::to_string(requests) +
+                                  " requests: it has to be a cheap question whose cost does not grow with the table");
+    }
+    return out;
 }
 
 bool flow::incremental() {
@@ -126,8 +140,7 @@ bool flow::next_batch(bool& last) {
         request.start = batch.start;
         request.bound = batch.bound;
         request.limits = limits_;
-        const auto answer =
-            with_retries(*context_, plan_.tuning, *job_.reading, [&] { return planner_->latest_offset(request); });
+        const auto answer = ask_latest(request);
         if (!limits_noted_) {
             limits_noted_ = true;
             for (const auto& kind : flow_laws::not_honoured(limits_, answer.honoured)) {
@@ -137,14 +150,13 @@ bool flow::next_batch(bool& last) {
         const auto end = laws_->planned(answer.offset);
         if (end.next == verdict::ends) return false;
         batch.end = end.end;
-        plan_batch(batch);
+        if (!spools()) plan_batch(batch);
     }
-    const auto out = with_attempts([&](landing_session& landing) {
-        auto o = read_rows(batch, landing);
+    const auto out = read_and_land(batch, [&](const batch_plan& b, batch_sink& to) {
+        auto o = read_rows(b, to);
         if (o.next == verdict::ends) return o;
         // Deletes follow the last rows of the run, so that no older row comes after its own tombstone.
-        if (settings_.deletes && (once || o.last || laws_->reaches(o.end))) read_deletes(batch, landing, o);
-        commit_batch(landing, o);
+        if (settings_.deletes && (once || o.last || laws_->reaches(o.end))) read_deletes(b, to, o);
         return o;
     });
     if (out.next == verdict::ends) return false;
@@ -159,11 +171,10 @@ void flow::deletes_batch() {
     batch.start = stand_.end;
     batch.context = context_;
     batch.planner = planner_.get();
-    const auto out = with_attempts([&](landing_session& landing) {
+    const auto out = read_and_land(batch, [&](const batch_plan& b, batch_sink& to) {
         batch_outcome o;
         o.end = stand_.end;
-        read_deletes(batch, landing, o);
-        commit_batch(landing, o);
+        read_deletes(b, to, o);
         return o;
     });
     move_on(out, *planner_);
@@ -178,8 +189,7 @@ bool flow::snapshot() {
     if (settings_.validator) {
         auto asked = request;
         asked.start = stand_.end;
-        const auto answer =
-            with_retries(*context_, plan_.tuning, *job_.reading, [&] { return planner_->latest_offset(asked); });
+        const auto answer = ask_latest(asked);
         const auto end = laws_->planned(answer.offset);
         if (end.next == verdict::ends) return true;
         validator = end.end;

@@ -1,7 +1,9 @@
 // host/stream/gate.cpp: see gate.h. Arrays were checked by the plugin floor; offsets of table and column add up.
 #include "host/stream/gate.h"
 
+#include <algorithm>
 #include <cstring>
+#include <limits>
 
 #include "host/base/error.h"
 #include "host/base/text.h"
@@ -91,6 +93,72 @@ std::optional<cursor_value> cursor_column::at(const ArrowArray& table, std::int6
     return cursor_value(number);
 }
 
+// A run's rows all pass here, so numbers are compared as such: no value is made for each row.
+template <class T>
+cursor_column::weighed cursor_column::weigh_numbers(const ArrowArray& table, std::int64_t limit,
+                                                    std::int64_t start) const {
+    weighed out;
+    const ArrowArray& column = *table.children[index_];
+    const std::int64_t first = column.offset + table.offset;
+    const auto* values = static_cast<const char*>(column.buffers[1]) + first * static_cast<std::int64_t>(sizeof(T));
+    const bool nulls = column.buffers[0] && column.null_count != 0;
+    std::int64_t highest = std::numeric_limits<std::int64_t>::min();
+    bool any = false;
+    for (std::int64_t row = 0; row < table.length; ++row) {
+        if (nulls && is_null_at(column, first + row)) continue;
+        T raw;
+        std::memcpy(&raw, values + row * static_cast<std::int64_t>(sizeof(T)), sizeof raw);
+        std::int64_t value = raw;
+        if (unit_ != 1 && __builtin_mul_overflow(value, unit_, &value)) continue;
+        if (value > limit) {
+            if (out.keep.empty()) out.keep.assign(static_cast<std::size_t>(table.length), 1);
+            out.keep[static_cast<std::size_t>(row)] = 0;
+            ++out.above;
+            continue;
+        }
+        out.again += value <= start ? 1 : 0;
+        highest = std::max(highest, value);
+        any = true;
+    }
+    if (any) out.highest = highest;
+    return out;
+}
+
+cursor_column::weighed cursor_column::weigh(const ArrowArray& table, const std::optional<cursor_value>& limit,
+                                            const std::optional<cursor_value>& start) const {
+    const auto is_number = [](const auto& v) { return !v || std::holds_alternative<std::int64_t>(*v); };
+    constexpr auto least = std::numeric_limits<std::int64_t>::min();
+    if (is_number(limit) && is_number(start) && table.length > 0) {
+        const auto most = limit ? std::get<std::int64_t>(*limit) : std::numeric_limits<std::int64_t>::max();
+        const auto begin = start ? std::get<std::int64_t>(*start) : least;
+        std::optional<weighed> out;
+        switch (type_) {
+            case type_id::int8: out = weigh_numbers<std::int8_t>(table, most, begin); break;
+            case type_id::int16: out = weigh_numbers<std::int16_t>(table, most, begin); break;
+            case type_id::int32: out = weigh_numbers<std::int32_t>(table, most, begin); break;
+            case type_id::int64:
+            case type_id::timestamp_utc: out = weigh_numbers<std::int64_t>(table, most, begin); break;
+            default: break;
+        }
+        if (out && !start) out->again = 0;
+        if (out) return std::move(*out);
+    }
+    weighed out;
+    for (std::int64_t row = 0; row < table.length; ++row) {
+        auto value = at(table, row);
+        if (!value) continue;
+        if (limit && *value > *limit) {
+            if (out.keep.empty()) out.keep.assign(static_cast<std::size_t>(table.length), 1);
+            out.keep[static_cast<std::size_t>(row)] = 0;
+            ++out.above;
+            continue;
+        }
+        if (start && *value <= *start) ++out.again;
+        if (!out.highest || *value > *out.highest) out.highest = std::move(value);
+    }
+    return out;
+}
+
 gate::gate(std::string what, std::shared_ptr<const arrow_schema> source, const std::vector<std::int64_t>& columns,
            std::vector<std::string> keys)
     : what_(std::move(what)), source_(std::move(source)), columns_(columns) {
@@ -152,20 +220,11 @@ gate_result gate::pass(record_batch in) const {
     gate_result out;
     check_keys(*in.array.get());
     if (cursor_) {
-        const ArrowArray& table = *in.array.get();
-        std::vector<std::uint8_t> keep(static_cast<std::size_t>(table.length), 1);
-        for (std::int64_t row = 0; row < table.length; ++row) {
-            auto value = cursor_->at(table, row);
-            if (!value) continue;
-            if (limit_ && *value > *limit_) {
-                keep[static_cast<std::size_t>(row)] = 0;
-                ++out.above;
-                continue;
-            }
-            if (start_ && *value <= *start_) ++out.again;
-            if (!out.highest || *value > *out.highest) out.highest = std::move(value);
-        }
-        if (out.above) in.array = filter_rows(*source_->get(), table, keep);
+        auto weighed = cursor_->weigh(*in.array.get(), limit_, start_);
+        out.above = weighed.above;
+        out.again = weighed.again;
+        out.highest = std::move(weighed.highest);
+        if (out.above) in.array = filter_rows(*source_->get(), *in.array.get(), weighed.keep);
     }
     out.rows = {landed_, all_ ? std::move(in.array) : project(std::move(in.array))};
     return out;

@@ -21,7 +21,20 @@ class cursor_column {
     // Nothing for a null, or a text that is no cursor.
     std::optional<cursor_value> at(const ArrowArray& table, std::int64_t row) const;
 
+    // What the rows of a table come to beside a limit and a start, each of which may be absent.
+    struct weighed {
+        std::int64_t above = 0;               // past the limit
+        std::int64_t again = 0;               // at or below the start, of the rest
+        std::optional<cursor_value> highest;  // of the rest
+        std::vector<std::uint8_t> keep;       // one a row, 0 for those above; empty if there are none
+    };
+    weighed weigh(const ArrowArray& table, const std::optional<cursor_value>& limit,
+                  const std::optional<cursor_value>& start) const;
+
   private:
+    template <class T>
+    weighed weigh_numbers(const ArrowArray& table, std::int64_t limit, std::int64_t start) const;
+
     std::int64_t index_ = 0;
     type_id type_ = type_id::null_;
     cursor_form form_ = cursor_form::text;

@@ -11,7 +11,18 @@
 
 namespace lakeflow::host {
 
-class landing_session {
+// Where the rows of a batch go while it is read: the landing, or the spool of a table that cannot be read again.
+class batch_sink {
+  public:
+    virtual ~batch_sink() = default;
+    virtual void add(std::uint32_t part, record_batch rows) = 0;
+    virtual void add_deletes(record_batch rows) = 0;
+    virtual void part_done(std::uint32_t part) = 0;
+    // Forgets what has come so far.
+    virtual void start_over() = 0;
+};
+
+class landing_session final : public batch_sink {
   public:
     // `ready` runs before the target's batch is opened: it makes sure of the epoch.
     landing_session(target& to, std::counting_semaphore<>& writing, std::function<void()> ready)
@@ -24,22 +35,21 @@ class landing_session {
         const writer place(writing_);
         landing_ = target_.begin();
     }
-    // Forgets what has come so far.
-    void start_over() {
+    void start_over() override {
         const writer place(writing_);
         landing_.reset();
     }
-    void add(std::uint32_t part, record_batch rows) {
+    void add(std::uint32_t part, record_batch rows) override {
         ensure_open();
         const writer place(writing_);
         landing_->add(part, std::move(rows));
     }
-    void add_deletes(record_batch rows) {
+    void add_deletes(record_batch rows) override {
         ensure_open();
         const writer place(writing_);
         landing_->add_deletes(std::move(rows));
     }
-    void part_done(std::uint32_t part) {
+    void part_done(std::uint32_t part) override {
         if (!landing_) return;
         const writer place(writing_);
         landing_->partition_done(part);

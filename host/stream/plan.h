@@ -49,8 +49,10 @@ struct run_tuning {
     std::chrono::milliseconds max_backoff{30'000};
     std::int64_t no_progress_limit = 1'000;       // empty batches without progress towards the bound (contract 3)
     std::chrono::milliseconds stop_grace{3'000};  // after the first signal: a batch may be finished in this time
-    std::chrono::milliseconds stuck_after{
-        3'600'000};  // a plugin's call without any wait in a service: cancelled, plugin.timeout; 0: never
+    // [job] plugin_timeout: so long a reader may give no row and wait for no service; then plugin.timeout. 0: for ever.
+    std::chrono::milliseconds stuck_after{3'600'000};
+    // [job] spool: bytes on disk of one batch of a table that cannot be read again (spool.h).
+    std::size_t spool_bytes = std::size_t{1} << 30;
     std::size_t queue_bytes = 16u << 20;  // between readers and landing, across the job
     int landings_at_once = 2;             // landings that write at the same time
     int flows_at_once = 0;                // 0: as many as parallelism

@@ -113,12 +113,6 @@ flow_settings settle(const run_plan& plan, const table_plan& table, plugin_conne
         }
         s.deletes = true;
     }
-    if (!s.metadata.replayable) {
-        refuse("config.not_supported", table,
-               "'" + table.source +
-                   "' cannot be read again (replayable: false), which needs a spool on disk that is not built yet",
-               "a source that can read a range again works");
-    }
     const auto names = names_of(*s.source_schema);
     const auto canonical = [&](const std::string& name, std::string_view key) {
         return names[static_cast<std::size_t>(place_of(table, names, name, key))];

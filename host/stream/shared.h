@@ -51,6 +51,7 @@ struct job_shared {
     std::shared_ptr<byte_budget> budget;
     std::shared_ptr<cancel_token>
         reading;  // of every call into a plugin: a child of the hard stop, cancelled after the grace too
+    std::shared_ptr<effects> io;
     std::unique_ptr<job_state> state;
     flow_slots slots;
     std::counting_semaphore<> writing;   // landings that write; never held while waiting for rows

@@ -143,6 +143,7 @@ lf_status create(const lf_create_args* args, lf_connector** out, lf_error*) {
     made->script = current;
     made->self.init_time_us = args->init_time_us;
     made->self.run_id = view(args->run_id);
+    made->self.context = args->context;
     ++current->created;
     ++current->alive;
     *out = reinterpret_cast<lf_connector*>(made.release());

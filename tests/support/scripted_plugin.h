@@ -35,6 +35,7 @@ class script_instance {
   public:
     std::int64_t init_time_us = 0;
     std::string run_id;
+    lf_context* context = nullptr;
 
     void cancel() {
         const std::lock_guard guard(mutex_);
