@@ -69,6 +69,7 @@ rows state_of(mode m, int events, int rounds_to) {
     switch (m) {
         case mode::append_simple:
         case mode::append_partitions:
+        case mode::append_checkpoint:
             for (std::int64_t c = 1; c <= events; ++c) out.emplace(c, c, "n");
             return out;
         case mode::scd1: return merged(events, 0);
@@ -100,6 +101,7 @@ void serve(scripted_plugin& plugin, number_source& source, mode m, int age) {
     const std::string with_keys = R"({"primary_keys":["id"],)";
     switch (m) {
         case mode::append_simple:
+        case mode::append_checkpoint:
             plugin.metadata = metadata("append");
             plugin.read_table = [&source](const script_call& call) {
                 const auto start = number_source::number(call.start);
@@ -286,6 +288,7 @@ std::string_view name(mode m) {
     switch (m) {
         case mode::append_simple: return "append, simple";
         case mode::append_partitions: return "append, parts";
+        case mode::append_checkpoint: return "  its checkpoint";
         case mode::scd1: return "scd1";
         case mode::snapshot: return "snapshot";
         case mode::deletes: return "scd1 + deletes";
@@ -302,11 +305,21 @@ std::string_view name(lake l) {
     return "";
 }
 
-ages ages_of(mode m) { return m == mode::snapshot ? ages{1, 2, 3} : ages{8, 12, 16}; }
+ages ages_of(mode m) {
+    if (m == mode::snapshot) return {0, 1, 2, 3};
+    // Eleven commits: Delta's checkpoint comes with the tenth at the latest.
+    if (m == mode::append_checkpoint) return {7 * limit, 9 * limit, 11 * limit, 12 * limit};
+    return {0, 8, 12, 16};
+}
 
 std::vector<rows> lawful(mode m, int age) {
     std::vector<rows> out{{}};
-    const auto steps = m == mode::snapshot ? std::vector<int>{1, 2, 3} : std::vector<int>{5, 8, 12, 16};
+    std::vector<int> steps{5, 8, 12, 16};
+    if (m == mode::snapshot) steps = {1, 2, 3};
+    if (m == mode::append_checkpoint) {
+        steps.clear();
+        for (int at = limit; at <= age; at += limit) steps.push_back(at);
+    }
     for (const int at : steps) {
         if (at > age) break;
         out.push_back(state_of(m, at, 0));

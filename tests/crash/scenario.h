@@ -13,8 +13,9 @@
 
 namespace lakeflow::crash {
 
-// Append on both paths, with a plugin that reads rows above the end of its batch (contract 8).
-enum class mode { append_simple, append_partitions, scd1, snapshot, deletes };
+// Append on both paths, with a plugin that reads rows above the end of its batch (contract 8); and a table whose log gets a
+// checkpoint while it is watched.
+enum class mode { append_simple, append_partitions, append_checkpoint, scd1, snapshot, deletes };
 enum class lake { delta, duckdb, jsonl };
 std::string_view name(mode m);
 std::string_view name(lake l);
@@ -25,6 +26,7 @@ using rows = std::multiset<row>;
 
 // A source grows: it is as old as it has events (incremental tables) or versions (snapshots). A run lands what there is at its age.
 struct ages {
+    int before = 0;  // of a run before anything strikes; 0: there is none
     int first = 0;   // of the first run of the process that dies
     int second = 0;  // of its second run
     int last = 0;    // of the run after its death
