@@ -4,6 +4,7 @@
 //
 //   LAKEFLOW_CRASH_EVERY=n   only every n-th case; 1 in release, more under the sanitizers, which take ten times as long
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -260,6 +261,7 @@ class place {  // where one case runs
         pid_ = ::fork();
         if (pid_ < 0) throw std::runtime_error("fork failed");
         if (pid_ > 0) return;
+        ::prctl(PR_SET_PDEATHSIG, SIGKILL);
         ::alarm(seconds_of_a_child);
         try {
             work();
