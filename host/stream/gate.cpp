@@ -108,7 +108,7 @@ cursor_column::weighed cursor_column::weigh_numbers(const ArrowArray& table, std
         if (nulls && is_null_at(column, first + row)) continue;
         T raw;
         std::memcpy(&raw, values + row * static_cast<std::int64_t>(sizeof(T)), sizeof raw);
-        std::int64_t value = raw;
+        auto value = static_cast<std::int64_t>(raw);
         if (unit_ != 1 && __builtin_mul_overflow(value, unit_, &value)) continue;
         if (value > limit) {
             if (out.keep.empty()) out.keep.assign(static_cast<std::size_t>(table.length), 1);

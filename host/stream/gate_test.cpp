@@ -54,7 +54,9 @@ BOOST_AUTO_TEST_CASE(rows_are_weighed_as_their_values_compare) {
         const auto cursor = cursor_column::make(*schema.get(), "c", form);
         BOOST_REQUIRE(cursor.has_value());
         auto rows = rows_of(*schema.get(), 90, form);
-        for (const auto& [first, count] : {std::pair{0, 90}, {13, 40}, {89, 1}, {90, 0}}) {
+        for (const auto& slice : {std::pair{0, 90}, {13, 40}, {89, 1}, {90, 0}}) {
+            const std::int64_t first = slice.first;
+            const std::int64_t count = slice.second;
             rows.get()->offset = first;
             rows.get()->length = count;
             const auto value = [&](std::int64_t row) {

@@ -16,7 +16,8 @@ KILLS = 12
 
 class Spool(Scratch):
     def command(self):
-        return [str(HOST), "--config", str(self.folder / "job.toml"), "--report", str(self.folder / "report.json"), "--no-progress"]
+        return [str(HOST), "--config", str(self.folder / "job.toml"), "--report", str(self.folder / "report.json"), "--no-progress",
+                "--log-level", "info"]
 
     def check(self, source, mode):
         (self.folder / "job.toml").write_text(
@@ -38,6 +39,7 @@ class Spool(Scratch):
         self.assertEqual(ended.returncode, 0, ended.stderr)
         print(f"{source}, {mode}: {killed} kills, {from_spool} batches landed from the spool of a dead run", file=sys.stderr)
         self.assertGreater(killed, 0)
+        self.assertGreater(from_spool, 0)
         found = self.delta("rows", "count(*) AS n, count(DISTINCT id) AS ids, min(id) AS least, max(id) AS most")[0]
         self.assertEqual(found, {"n": ROWS, "ids": ROWS, "least": 1, "most": ROWS}, f"seed {seed}")
         self.assertEqual(list((self.folder / "state" / "spooled" / "rows.spool").iterdir()), [])
