@@ -100,15 +100,12 @@ cursor_column::weighed cursor_column::weigh_numbers(const ArrowArray& table, std
     weighed out;
     const ArrowArray& column = *table.children[index_];
     const std::int64_t first = column.offset + table.offset;
-    const auto* values = static_cast<const char*>(column.buffers[1]) + first * static_cast<std::int64_t>(sizeof(T));
     const bool nulls = column.buffers[0] && column.null_count != 0;
     std::int64_t highest = std::numeric_limits<std::int64_t>::min();
     bool any = false;
     for (std::int64_t row = 0; row < table.length; ++row) {
         if (nulls && is_null_at(column, first + row)) continue;
-        T raw;
-        std::memcpy(&raw, values + row * static_cast<std::int64_t>(sizeof(T)), sizeof raw);
-        auto value = static_cast<std::int64_t>(raw);
+        std::int64_t value = number_at<T>(column, first + row);
         if (unit_ != 1 && __builtin_mul_overflow(value, unit_, &value)) continue;
         if (value > limit) {
             if (out.keep.empty()) out.keep.assign(static_cast<std::size_t>(table.length), 1);
