@@ -64,13 +64,13 @@ const std::vector<key> table_keys{{"source"},
                                   {"options", key_type::table},
                                   {"on_mismatch"},
                                   {"where", key_type::text, later},
-                                  {"schema", key_type::text, later},
+                                  {"schema"},
                                   {"read_schema", key_type::text, later},
                                   {"max_mismatches", key_type::integer, later},
                                   {"allow_empty", key_type::boolean},
-                                  {"max_delete_ratio", key_type::number, later},
+                                  {"max_delete_ratio", key_type::number},
                                   {"on_status", key_type::table, later},
-                                  {"track", key_type::texts, later}};
+                                  {"track", key_type::texts}};
 
 std::string absolute(const std::string& directory, const std::string& path) {
     return (fs::path(path).is_absolute() ? fs::path(path) : fs::path(directory) / path).lexically_normal().string();
@@ -271,15 +271,26 @@ job_table read_table_entry(const document& doc, const json::object& entry, std::
     out.name = t.text("name").value_or(out.destination);
     if (out.name.empty() || out.name.find('\n') != std::string::npos)
         t.refuse("name", "is empty or holds a line break");
-    if (const auto mode = t.text("mode")) {
-        out.mode = parse_mode(t, *mode);
-        if (*out.mode == land_mode::scd2) t.not_supported("mode", "\"scd2\"");
-    }
+    if (const auto mode = t.text("mode")) out.mode = parse_mode(t, *mode);
     out.primary_keys = t.texts("primary_keys");
     if (out.primary_keys && out.primary_keys->empty() && out.mode != land_mode::append)
         t.refuse("primary_keys", "is an empty list");
     out.sequence_by = t.text("sequence_by");
     out.allow_empty = t.boolean("allow_empty").value_or(false);
+    if (const json::value* ratio = t.find("max_delete_ratio")) {
+        out.max_delete_ratio = ratio->to_number<double>();
+        if (!(out.max_delete_ratio >= 0 && out.max_delete_ratio <= 1))
+            t.refuse("max_delete_ratio", "must lie between 0 and 1");
+    }
+    out.track = t.texts("track").value_or(std::vector<std::string>{});
+    if (t.has("track") && out.track.empty())
+        t.refuse("track", "is an empty list", "Leave it out to track all columns.");
+    if (const auto policy = t.text("schema")) {
+        if (*policy == "rescue") t.not_supported("schema", "\"rescue\"");
+        if (*policy != "evolve" && *policy != "fixed")
+            t.refuse("schema", "is \"" + *policy + "\"; it must be evolve, fixed or rescue");
+        if (*policy == "fixed") out.schema_changes = schema_policy::fixed;
+    }
     out.columns = t.texts("columns").value_or(std::vector<std::string>{});
     if (t.has("columns") && out.columns.empty())
         t.refuse("columns", "is an empty list", "Leave it out to land all columns.");
