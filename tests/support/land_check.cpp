@@ -1,6 +1,7 @@
 // tests/support/land_check.cpp: drives a destination through a history and compares with the oracle. See land_oracle.h.
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
+#include <cstdlib>
 #include <map>
 #include <set>
 
@@ -210,6 +211,18 @@ class checker {
 };
 
 }  // namespace
+
+std::vector<std::uint64_t> history_seeds(std::uint64_t count) {
+    std::uint64_t first = 1;
+    if (const char* wanted = std::getenv("LAKEFLOW_LAND_SEEDS")) {
+        const auto bounds = split(wanted, '-');
+        first = static_cast<std::uint64_t>(parse_int(bounds.front()).value());
+        count = static_cast<std::uint64_t>(parse_int(bounds.back()).value());
+    }
+    std::vector<std::uint64_t> seeds;
+    for (std::uint64_t seed = first; seed <= count; ++seed) seeds.push_back(seed);
+    return seeds;
+}
 
 void check_destination(destination& to, const history_options& options, std::uint64_t seed, const row_reader& read) {
     BOOST_TEST_CONTEXT("mode " << to_string(options.mode) << ", seed " << seed) {

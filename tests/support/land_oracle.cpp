@@ -78,9 +78,16 @@ void land_oracle::apply(const land_batch& batch) {
         case land_mode::scd1:
             for (const event& e : in_order(batch)) upsert(e);
             break;
-        case land_mode::scd2:
-            for (const event& e : in_order(batch)) change_history(e);
+        case land_mode::scd2: {
+            const auto events = in_order(batch);
+            for (auto e = events.begin(); e != events.end(); ++e) {
+                const bool again = std::any_of(e + 1, events.end(), [&](const event& later) {
+                    return key_of(later) == key_of(*e) && sequence_of(later) == sequence_of(*e);
+                });
+                if (!again) change_history(*e);
+            }
             break;
+        }
         case land_mode::snapshot: {
             all_.clear();
             current_.clear();

@@ -4,7 +4,8 @@
 //
 // The answer, where the contract leaves room:
 //  * Rows of a batch are ordered by (sequence, tombstones after rows, partition, arrival in the partition); a row without a sequence
-//    is older than any with one. A batch that lands later arrived later. Of two events of a key at one instant the later one counts.
+//    is older than any with one. A batch that lands later arrived later. Of two events of a key at one instant the later one counts;
+//    within a batch the other does not even come.
 //  * append: every row. With `rereads`, of each key the row that came first, by (partition, arrival).
 //  * scd1: the last row of each key. An event that is older than the row that the table holds is dropped; one as old wins. A
 //    tombstone removes the row; it leaves no trace, so an older row that lands in a later batch comes back.
@@ -113,5 +114,8 @@ std::string postgres_row_text(const flow_spec& flow);
 // with the oracle on the way; checks the laws of scd2 on what is read back. The table's name is made of mode and seed, so many seeds may
 // share one destination. Fails the Boost test, with the seed in its context.
 void check_destination(destination& to, const history_options& options, std::uint64_t seed, const row_reader& read);
+
+// 1 to `count`, or what LAKEFLOW_LAND_SEEDS says: "17" alone, or "1-2000".
+std::vector<std::uint64_t> history_seeds(std::uint64_t count);
 
 }  // namespace lakeflow::host::testing
