@@ -12,6 +12,7 @@
 #include "host/base/text.h"
 #include "host/job/keys.h"
 #include "host/job/toml.h"
+#include "host/land/postgres/connection.h"
 
 namespace lakeflow::host {
 namespace {
@@ -209,21 +210,28 @@ void read_destination(const document& doc, const json::object& block, job& j) {
     const json::object resolved = references(doc, j.directory).resolve(block, "destination").as_object();
     const checked_table t(doc, resolved, "destination", "[destination]", destination_keys);
     destination_options& d = j.destination;
-    d.type = t.required_text("type", "One of delta, duckdb, jsonl.");
+    d.type = t.required_text("type", "One of delta, duckdb, postgres, jsonl.");
     const std::vector<std::string> types{"delta", "duckdb", "jsonl", "postgres", "connector"};
     if (std::find(types.begin(), types.end(), d.type) == types.end()) {
         const auto near = nearest(d.type, types);
         t.refuse("type", "is \"" + d.type + "\"",
                  near ? "Did you mean \"" + *near + "\"?" : "It must be delta, duckdb, postgres, jsonl or connector.");
     }
-    if (d.type == "postgres" || d.type == "connector") t.not_supported("type", "\"" + d.type + "\"");
-    for (const char* foreign : {"dsn", "plugin", "connection", "resource"}) {
-        if (t.has(foreign)) t.refuse(foreign, "has no meaning for a destination of type " + d.type);
+    if (d.type == "connector") t.not_supported("type", "\"" + d.type + "\"");
+    for (const char* foreign : {"dsn", "path", "schema", "plugin", "connection", "resource"}) {
+        const std::string_view key = foreign;
+        const bool own = d.type == "postgres" ? key == "dsn" || key == "schema"
+                                              : key == "path" || (key == "schema" && d.type == "duckdb");
+        if (!own && t.has(foreign)) t.refuse(foreign, "has no meaning for a destination of type " + d.type);
     }
-    if (t.has("schema") && d.type != "duckdb") t.refuse("schema", "has no meaning for a destination of type " + d.type);
-    d.path = t.required_text(
-        "path", d.type == "duckdb" ? "The file, for example \"lake.duckdb\"." : "The folder, for example \"lake\".");
-    if (!(d.type == "jsonl" && d.path == "-")) d.path = absolute(j.directory, d.path);
+    if (d.type == "postgres") {
+        d.path = t.required_text("dsn", "For example \"host=db dbname=lake user=lakeflow\", or { env = \"NAME\" }.");
+        for (const std::string& secret : postgres::secrets_of_dsn(d.path)) j.redactor->add(secret);
+    } else {
+        d.path = t.required_text("path", d.type == "duckdb" ? "The file, for example \"lake.duckdb\"."
+                                                            : "The folder, for example \"lake\".");
+        if (!(d.type == "jsonl" && d.path == "-")) d.path = absolute(j.directory, d.path);
+    }
     d.schema = t.text("schema").value_or("");
     if (const auto rows = t.integer_in("max_file_rows", 1, 1ll << 32)) d.max_file_rows = *rows;
     if (const auto bytes = t.size("max_file_bytes")) {

@@ -137,9 +137,8 @@ BOOST_AUTO_TEST_CASE(a_key_whose_feature_is_not_built_is_refused_by_name) {
         BOOST_TEST(e.code == "config.not_supported", line << ": " << e.code);
         BOOST_TEST(has(e.message, line.substr(0, line.find(' '))), e.message);
     }
-    BOOST_TEST(
-        refusal("[job]\nname=\"j\"\n[destination]\ntype=\"postgres\"\ndsn=\"x\"\n[[tables]]\nsource=\"a\"\n").code ==
-        "config.not_supported");
+    BOOST_TEST(refusal("[job]\nname=\"j\"\n[destination]\ntype=\"connector\"\nplugin=\"x\"\n[[tables]]\nsource=\"a\"\n")
+                   .code == "config.not_supported");
 }
 
 BOOST_AUTO_TEST_CASE(what_a_table_says_of_its_history_and_its_columns_is_taken) {

@@ -109,7 +109,7 @@ class destination {
 // The [destination] block, paths absolute.
 struct destination_options {
     std::string type;                                       // delta | duckdb | jsonl | postgres | connector
-    std::string path;                                       // "-" for jsonl on stdout
+    std::string path;                                       // "-" for jsonl on stdout; of postgres the dsn, a secret
     std::function<void(std::string_view)> standard_output;  // where jsonl with path "-" writes; empty: to descriptor 1
     std::string schema;
     std::string duckdb_library;              // empty: found by environment, next to the host, in the cache
