@@ -336,10 +336,12 @@ class postgres_landing final : public landing {
     land_result commit(const position& next) override {
         const auto order = [](const position& p) { return std::pair(p.epoch, p.batch); };
         if (owner_.known_ && order(next) <= order(owner_.known_->at)) {
-            if (next.epoch < owner_.known_->at.epoch) {
+            // The same number for another range of rows is no replay: to take it for one would drop them.
+            if (next.epoch < owner_.known_->at.epoch ||
+                (order(next) == order(owner_.known_->at) && !(next == owner_.known_->at))) {
                 throw failure(
                     "state.fenced",
-                    "table " + owner_.flow_.table + ": a newer run has taken flow " + owner_.flow_.flow + " over",
+                    "table " + owner_.flow_.table + ": another run has taken flow " + owner_.flow_.flow + " over",
                     "let one run at a time work on a job");
             }
             land_result known;
