@@ -49,6 +49,10 @@ find_package(OpenSSL REQUIRED)
 find_package(ZLIB REQUIRED)
 find_package(TBB REQUIRED COMPONENTS tbb)
 find_package(tomlplusplus REQUIRED)
+# libpq alone: CMake's own module asks for the headers of the server too.
+find_path(LAKEFLOW_PQ_INCLUDE postgresql/libpq-fe.h REQUIRED)
+find_library(LAKEFLOW_PQ_LIBRARY pq REQUIRED)
+mark_as_advanced(LAKEFLOW_PQ_INCLUDE LAKEFLOW_PQ_LIBRARY)
 find_package(CLI11 REQUIRED)
 
 # Everything that our own targets have in common. Plugins and tests get it too.

@@ -12,6 +12,7 @@
 #include "host/base/text.h"
 #include "host/job/keys.h"
 #include "host/job/toml.h"
+#include "host/land/postgres/connection.h"
 
 namespace lakeflow::host {
 namespace {
@@ -64,13 +65,13 @@ const std::vector<key> table_keys{{"source"},
                                   {"options", key_type::table},
                                   {"on_mismatch"},
                                   {"where", key_type::text, later},
-                                  {"schema", key_type::text, later},
+                                  {"schema"},
                                   {"read_schema", key_type::text, later},
                                   {"max_mismatches", key_type::integer, later},
                                   {"allow_empty", key_type::boolean},
-                                  {"max_delete_ratio", key_type::number, later},
+                                  {"max_delete_ratio", key_type::number},
                                   {"on_status", key_type::table, later},
-                                  {"track", key_type::texts, later}};
+                                  {"track", key_type::texts}};
 
 std::string absolute(const std::string& directory, const std::string& path) {
     return (fs::path(path).is_absolute() ? fs::path(path) : fs::path(directory) / path).lexically_normal().string();
@@ -209,21 +210,28 @@ void read_destination(const document& doc, const json::object& block, job& j) {
     const json::object resolved = references(doc, j.directory).resolve(block, "destination").as_object();
     const checked_table t(doc, resolved, "destination", "[destination]", destination_keys);
     destination_options& d = j.destination;
-    d.type = t.required_text("type", "One of delta, duckdb, jsonl.");
+    d.type = t.required_text("type", "One of delta, duckdb, postgres, jsonl.");
     const std::vector<std::string> types{"delta", "duckdb", "jsonl", "postgres", "connector"};
     if (std::find(types.begin(), types.end(), d.type) == types.end()) {
         const auto near = nearest(d.type, types);
         t.refuse("type", "is \"" + d.type + "\"",
                  near ? "Did you mean \"" + *near + "\"?" : "It must be delta, duckdb, postgres, jsonl or connector.");
     }
-    if (d.type == "postgres" || d.type == "connector") t.not_supported("type", "\"" + d.type + "\"");
-    for (const char* foreign : {"dsn", "plugin", "connection", "resource"}) {
-        if (t.has(foreign)) t.refuse(foreign, "has no meaning for a destination of type " + d.type);
+    if (d.type == "connector") t.not_supported("type", "\"" + d.type + "\"");
+    for (const char* foreign : {"dsn", "path", "schema", "plugin", "connection", "resource"}) {
+        const std::string_view key = foreign;
+        const bool own = d.type == "postgres" ? key == "dsn" || key == "schema"
+                                              : key == "path" || (key == "schema" && d.type == "duckdb");
+        if (!own && t.has(foreign)) t.refuse(foreign, "has no meaning for a destination of type " + d.type);
     }
-    if (t.has("schema") && d.type != "duckdb") t.refuse("schema", "has no meaning for a destination of type " + d.type);
-    d.path = t.required_text(
-        "path", d.type == "duckdb" ? "The file, for example \"lake.duckdb\"." : "The folder, for example \"lake\".");
-    if (!(d.type == "jsonl" && d.path == "-")) d.path = absolute(j.directory, d.path);
+    if (d.type == "postgres") {
+        d.path = t.required_text("dsn", "For example \"host=db dbname=lake user=lakeflow\", or { env = \"NAME\" }.");
+        for (const std::string& secret : postgres::secrets_of_dsn(d.path)) j.redactor->add(secret);
+    } else {
+        d.path = t.required_text("path", d.type == "duckdb" ? "The file, for example \"lake.duckdb\"."
+                                                            : "The folder, for example \"lake\".");
+        if (!(d.type == "jsonl" && d.path == "-")) d.path = absolute(j.directory, d.path);
+    }
     d.schema = t.text("schema").value_or("");
     if (const auto rows = t.integer_in("max_file_rows", 1, 1ll << 32)) d.max_file_rows = *rows;
     if (const auto bytes = t.size("max_file_bytes")) {
@@ -271,15 +279,26 @@ job_table read_table_entry(const document& doc, const json::object& entry, std::
     out.name = t.text("name").value_or(out.destination);
     if (out.name.empty() || out.name.find('\n') != std::string::npos)
         t.refuse("name", "is empty or holds a line break");
-    if (const auto mode = t.text("mode")) {
-        out.mode = parse_mode(t, *mode);
-        if (*out.mode == land_mode::scd2) t.not_supported("mode", "\"scd2\"");
-    }
+    if (const auto mode = t.text("mode")) out.mode = parse_mode(t, *mode);
     out.primary_keys = t.texts("primary_keys");
     if (out.primary_keys && out.primary_keys->empty() && out.mode != land_mode::append)
         t.refuse("primary_keys", "is an empty list");
     out.sequence_by = t.text("sequence_by");
     out.allow_empty = t.boolean("allow_empty").value_or(false);
+    if (const json::value* ratio = t.find("max_delete_ratio")) {
+        out.max_delete_ratio = ratio->to_number<double>();
+        if (!(out.max_delete_ratio >= 0 && out.max_delete_ratio <= 1))
+            t.refuse("max_delete_ratio", "must lie between 0 and 1");
+    }
+    out.track = t.texts("track").value_or(std::vector<std::string>{});
+    if (t.has("track") && out.track.empty())
+        t.refuse("track", "is an empty list", "Leave it out to track all columns.");
+    if (const auto policy = t.text("schema")) {
+        if (*policy == "rescue") t.not_supported("schema", "\"rescue\"");
+        if (*policy != "evolve" && *policy != "fixed")
+            t.refuse("schema", "is \"" + *policy + "\"; it must be evolve, fixed or rescue");
+        if (*policy == "fixed") out.schema_changes = schema_policy::fixed;
+    }
     out.columns = t.texts("columns").value_or(std::vector<std::string>{});
     if (t.has("columns") && out.columns.empty())
         t.refuse("columns", "is an empty list", "Leave it out to land all columns.");

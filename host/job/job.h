@@ -23,7 +23,10 @@ struct job_table {
     std::optional<std::vector<std::string>> primary_keys;
     std::optional<std::string> sequence_by;
     std::vector<std::string> columns;
-    bool allow_empty = false;    // snapshot: may leave a table that has rows without any
+    bool allow_empty = false;  // snapshot: may leave a table that has rows without any
+    double max_delete_ratio = 1;
+    std::vector<std::string> track;
+    schema_policy schema_changes = schema_policy::evolve;
     std::string limits;          // JSON as in lf_latest_args; empty: not stated
     std::string options = "{}";  // JSON, not yet checked against the plugin
     std::string place;           // "job.toml, line 12", for messages

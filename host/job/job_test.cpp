@@ -131,16 +131,30 @@ BOOST_AUTO_TEST_CASE(a_misspelt_key_is_named_with_its_line_and_the_near_one) {
 }
 
 BOOST_AUTO_TEST_CASE(a_key_whose_feature_is_not_built_is_refused_by_name) {
-    for (const std::string line :
-         {"where = \"a > 1\"", "read_schema = \"id BIGINT\"", "schema = \"rescue\"", "on_mismatch = \"quarantine\"",
-          "max_delete_ratio = 0.5", "track = [\"a\"]", "mode = \"scd2\"", "on_status = { \"404\" = \"skip\" }"}) {
+    for (const std::string line : {"where = \"a > 1\"", "read_schema = \"id BIGINT\"", "schema = \"rescue\"",
+                                   "on_mismatch = \"quarantine\"", "on_status = { \"404\" = \"skip\" }"}) {
         const error e = refusal(smallest + line + "\n");
         BOOST_TEST(e.code == "config.not_supported", line << ": " << e.code);
         BOOST_TEST(has(e.message, line.substr(0, line.find(' '))), e.message);
     }
-    BOOST_TEST(
-        refusal("[job]\nname=\"j\"\n[destination]\ntype=\"postgres\"\ndsn=\"x\"\n[[tables]]\nsource=\"a\"\n").code ==
-        "config.not_supported");
+    BOOST_TEST(refusal("[job]\nname=\"j\"\n[destination]\ntype=\"connector\"\nplugin=\"x\"\n[[tables]]\nsource=\"a\"\n")
+                   .code == "config.not_supported");
+}
+
+BOOST_AUTO_TEST_CASE(what_a_table_says_of_its_history_and_its_columns_is_taken) {
+    const job j =
+        load(smallest + "mode = \"scd2\"\ntrack = [\"title\"]\nmax_delete_ratio = 0.25\nschema = \"fixed\"\n");
+    BOOST_TEST((j.tables[0].mode == land_mode::scd2));
+    BOOST_TEST((j.tables[0].track == std::vector<std::string>{"title"}));
+    BOOST_TEST(j.tables[0].max_delete_ratio == 0.25);
+    BOOST_TEST((j.tables[0].schema_changes == schema_policy::fixed));
+    const job plain = load(smallest);
+    BOOST_TEST(plain.tables[0].max_delete_ratio == 1.0);
+    BOOST_TEST((plain.tables[0].schema_changes == schema_policy::evolve));
+    for (const std::string line :
+         {"max_delete_ratio = 1.5", "max_delete_ratio = -1", "track = []", "schema = \"grow\""}) {
+        BOOST_TEST(refusal(smallest + line + "\n").code == "config.invalid_value", line);
+    }
 }
 
 BOOST_AUTO_TEST_CASE(wrong_values_are_refused) {

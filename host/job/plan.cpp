@@ -50,6 +50,9 @@ run_plan make_plan(const job& j, std::shared_ptr<const plugin> p, const std::vec
         t.sequence_by = table.sequence_by;
         t.columns = table.columns;
         t.allow_empty = table.allow_empty;
+        t.max_delete_ratio = table.max_delete_ratio;
+        t.track = table.track;
+        t.schema_changes = table.schema_changes;
         t.limits = table.limits;
         plan.tables.push_back(std::move(t));
     }

@@ -5,6 +5,7 @@
 #include "host/land/delta/delta.h"
 #include "host/land/duckdb/duckdb.h"
 #include "host/land/jsonl/jsonl.h"
+#include "host/land/postgres/postgres.h"
 
 namespace lakeflow::host {
 
@@ -23,12 +24,14 @@ std::unique_ptr<destination> make_destination(const destination_options& options
     if (options.type == "delta") return delta::make_delta_destination(options, std::move(log), std::move(stop));
     if (options.type == "duckdb") return duckdb::make_duckdb_destination(options, std::move(log), std::move(stop));
     if (options.type == "jsonl") return jsonl::make_jsonl_destination(options, std::move(log), std::move(stop));
-    if (options.type == "postgres" || options.type == "connector") {
+    if (options.type == "postgres")
+        return postgres::make_postgres_destination(options, std::move(log), std::move(stop));
+    if (options.type == "connector") {
         throw failure("config.not_supported", "a destination of type " + options.type + " is not built yet",
-                      "use type = \"delta\", \"duckdb\" or \"jsonl\"");
+                      "use type = \"delta\", \"duckdb\", \"postgres\" or \"jsonl\"");
     }
     throw failure("config.destination", "there is no destination of type \"" + options.type + "\"",
-                  "use type = \"delta\", \"duckdb\" or \"jsonl\"");
+                  "use type = \"delta\", \"duckdb\", \"postgres\" or \"jsonl\"");
 }
 
 }  // namespace lakeflow::host

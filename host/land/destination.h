@@ -20,6 +20,9 @@ namespace lakeflow::host {
 enum class land_mode { append, scd1, scd2, snapshot };
 std::string_view to_string(land_mode mode) noexcept;
 
+// What may happen to a table whose source's columns have changed: it grows with them, or the change is refused.
+enum class schema_policy { evolve, fixed };
+
 // What a destination must know of a flow before its first batch.
 struct flow_spec {
     std::string job;
@@ -31,6 +34,10 @@ struct flow_spec {
     std::string cursor;        // the cursor field, for append's look for rows that come again; may be empty
     bool rereads = false;      // append: rows whose key the table already holds are dropped and counted
     bool allow_empty = false;  // snapshot: may leave a table that has rows without any (else destination.would_empty)
+    double max_delete_ratio =
+        1;  // snapshot: the share of the table's rows that may go (else destination.too_many_deletes)
+    std::vector<std::string> track;  // scd2: columns of which a difference opens a version; empty: all
+    schema_policy schema_changes = schema_policy::evolve;
     std::shared_ptr<const arrow_schema> schema;  // of the landed columns, checked
 };
 
@@ -102,7 +109,7 @@ class destination {
 // The [destination] block, paths absolute.
 struct destination_options {
     std::string type;                                       // delta | duckdb | jsonl | postgres | connector
-    std::string path;                                       // "-" for jsonl on stdout
+    std::string path;                                       // "-" for jsonl on stdout; of postgres the dsn, a secret
     std::function<void(std::string_view)> standard_output;  // where jsonl with path "-" writes; empty: to descriptor 1
     std::string schema;
     std::string duckdb_library;              // empty: found by environment, next to the host, in the cache

@@ -39,6 +39,9 @@ struct table_plan {
     std::string limits;                // JSON as in lf_latest_args; empty: the plugin's default_read_limit, else all
     mismatch_policy on_mismatch = mismatch_policy::fail;
     bool allow_empty = false;  // snapshot: may leave a table that has rows without any
+    double max_delete_ratio = 1;
+    std::vector<std::string> track;  // scd2; empty: all columns
+    schema_policy schema_changes = schema_policy::evolve;
 };
 
 // How often a failed read is tried again, and when the laws give up. Tests shorten the times.

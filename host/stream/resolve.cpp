@@ -63,6 +63,20 @@ void check_mode(const table_plan& table, const flow_settings& s) {
         refuse("config.mode", table, "'" + table.source + "' tells deletes, and mode = \"append\" cannot land them",
                "use scd1 or scd2");
     }
+    if (!spec.track.empty() && spec.mode != land_mode::scd2) {
+        refuse("config.mode", table, "track says which columns open a version, and mode = \"" + mode + "\" has none",
+               "use mode = \"scd2\", or leave track out");
+    }
+    if (spec.mode == land_mode::scd2 && spec.sequence_by.empty()) {
+        refuse("config.sequence_by", table,
+               "mode = \"scd2\" needs a column that says since when a row holds, and '" + table.source +
+                   "' states no cursor",
+               "name it with sequence_by");
+    }
+    if (spec.max_delete_ratio < 1 && spec.mode != land_mode::snapshot) {
+        refuse("config.mode", table, "max_delete_ratio guards snapshots, and the mode is \"" + mode + "\"",
+               "leave it out");
+    }
     if (!spec.primary_keys.empty()) return;
     if (spec.mode == land_mode::scd1 || spec.mode == land_mode::scd2) {
         refuse("config.primary_keys", table,
@@ -86,6 +100,7 @@ void choose_columns(const table_plan& table, flow_settings& s, const std::vector
     for (const auto& name : s.spec.primary_keys) land(name, "primary_keys");
     const bool sequenced = s.spec.mode == land_mode::scd1 || s.spec.mode == land_mode::scd2;
     if (sequenced && !s.spec.sequence_by.empty()) land(s.spec.sequence_by, "sequence_by");
+    for (const auto& name : s.spec.track) land(name, "track");
     for (std::size_t i = 0; i < names.size(); ++i) {
         if (landed[i]) s.columns.push_back(static_cast<std::int64_t>(i));
     }
@@ -135,6 +150,9 @@ flow_settings settle(const run_plan& plan, const table_plan& table, plugin_conne
     const auto sequence = table.sequence_by.value_or(spec.cursor);
     if (!sequence.empty()) spec.sequence_by = canonical(sequence, "sequence_by");
     spec.rereads = s.metadata.rereads || (s.snapshot && spec.mode == land_mode::append);
+    spec.max_delete_ratio = table.max_delete_ratio;
+    spec.schema_changes = table.schema_changes;
+    for (const auto& name : table.track) spec.track.push_back(canonical(name, "track"));
     check_mode(table, s);
     choose_columns(table, s, names);
     s.path = choose_path(*plan.plugin, connector.is_partitioned(table.source, table.options), s.snapshot);

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <map>
 #include <mutex>
 #include <system_error>
 #include <thread>
@@ -17,6 +18,8 @@
 #include "host/duck/duck.h"
 #include "host/land/delta/rows.h"
 #include "host/land/delta/schema.h"
+#include "host/land/duckdb/table.h"
+#include "host/land/sql/merge.h"
 #include "host/land/store.h"
 
 namespace lakeflow::host::duckdb {
@@ -26,6 +29,7 @@ using delta::field;
 using delta::row_buffer;
 
 constexpr auto lock_patience = std::chrono::seconds(2);
+constexpr std::size_t smallest_spill = 256u << 10;
 
 // What the targets of one destination share. DuckDB's file lock does not keep two instances of one process apart: the mutex does.
 struct shared_state {
@@ -120,10 +124,29 @@ struct stand {
     bool reset = false;
 };
 
+const sql::dialect words{"temp", "", "rowid", "rowid", false};
+
+// The flow as it can land: columns that have no type yet are left out.
+flow_spec landed_flow(flow_spec flow, const std::vector<field>& columns) {
+    std::vector<std::string> names;
+    for (const field& f : columns) names.push_back(f.name);
+    std::erase_if(flow.track, [&](const std::string& name) {
+        return std::find(names.begin(), names.end(), name) == names.end() &&
+               find_column(*flow.schema->get(), name) >= 0;
+    });
+    if (names.size() != static_cast<std::size_t>(flow.schema->columns()))
+        flow.schema = std::make_shared<const arrow_schema>(select_columns(*flow.schema->get(), names));
+    return flow;
+}
+
 class duckdb_target final : public target {
   public:
-    duckdb_target(std::shared_ptr<shared_state> shared, flow_spec flow)
-        : shared_(std::move(shared)), flow_(std::move(flow)), columns_(delta::from_arrow(*flow_.schema->get())) {
+    duckdb_target(std::shared_ptr<shared_state> shared, const flow_spec& flow)
+        : shared_(std::move(shared)),
+          incoming_(flow.schema),
+          columns_(delta::from_arrow(*flow.schema->get())),
+          flow_(landed_flow(flow, columns_)),
+          place_{schema(), flow_.table, shared_->options.path} {
         check_flow();
         refresh(true);
     }
@@ -140,7 +163,7 @@ class duckdb_target final : public target {
         if (!known_ || epoch <= known_->at.epoch) return;
         stand next = *known_;
         next.at.epoch = epoch;
-        change(next, [](duck::connection&) {});
+        change([&](duck::connection&, const table_shape&) { return next; });
     }
     void reset() override {
         refresh(false);
@@ -148,7 +171,7 @@ class duckdb_target final : public target {
         stand next;
         next.at.epoch = known_->at.epoch + 1;
         next.reset = true;
-        change(next, [](duck::connection&) {});
+        change([&](duck::connection&, const table_shape&) { return next; });
     }
     std::unique_ptr<landing> begin() override;
 
@@ -156,45 +179,26 @@ class duckdb_target final : public target {
     friend class duckdb_landing;
 
     std::string schema() const { return shared_->options.schema.empty() ? "main" : shared_->options.schema; }
-    std::string qualified(const std::string& table) const {
-        return duck::quote_name(schema()) + "." + duck::quote_name(table);
-    }
-    std::string positions() const { return qualified("_lakeflow_positions"); }
+    table_place positions() const { return {schema(), "_lakeflow_positions", shared_->options.path}; }
 
     void check_flow() const {
-        if (flow_.mode != land_mode::append) {
-            throw failure("config.not_supported",
-                          "table " + flow_.table + ": mode " + std::string(to_string(flow_.mode)) +
-                              " does not land in duckdb yet",
-                          "use mode = \"append\", or a delta destination");
-        }
-        if (columns_.empty()) {
-            throw failure("schema.unsupported", "table " + flow_.table + " has no column that could land",
-                          "name columns with `columns`");
-        }
+        sql::check_flow(flow_);
         if (flow_.table.empty() || equal_no_case(flow_.table, "_lakeflow_positions")) {
             throw failure("config.destination", "\"" + flow_.table + "\" cannot be a table here",
                           "name it with `destination`");
         }
         delta::check_case(columns_, flow_.table);
-        for (const std::string& key : flow_.primary_keys) {
-            if (std::none_of(columns_.begin(), columns_.end(), [&](const field& f) { return f.name == key; })) {
-                throw failure("config.primary_keys",
-                              "table " + flow_.table + " has no column " + key + ", which is to be a key");
-            }
+        if (std::any_of(columns_.begin(), columns_.end(), [](const field& f) { return f.name.empty(); })) {
+            throw failure("destination.column_name",
+                          "table " + flow_.table + ": DuckDB has no column without a name, and the source has one",
+                          "leave it out with `columns`");
         }
     }
 
-    static bool has_table(duck::connection& c, const std::string& schema, const std::string& table) {
-        return c.integer(
-                   "SELECT count(*) FROM duckdb_tables() WHERE database_name = current_database() AND schema_name = " +
-                   duck::quote_text(schema) + " AND lower(table_name) = lower(" + duck::quote_text(table) + ")") > 0;
-    }
-
     std::optional<stand> read(duck::connection& c) const {
-        if (!has_table(c, schema(), "_lakeflow_positions")) return std::nullopt;
+        if (!has_table(c, positions())) return std::nullopt;
         auto rows =
-            c.query("SELECT epoch, batch, end_offset, deletes_end, is_reset FROM " + positions() +
+            c.query("SELECT epoch, batch, end_offset, deletes_end, is_reset FROM " + positions().qualified() +
                     " WHERE job = " + duck::quote_text(flow_.job) + " AND flow = " + duck::quote_text(flow_.flow));
         if (!rows.next()) return std::nullopt;
         stand s;
@@ -213,78 +217,33 @@ class duckdb_target final : public target {
         auto database = shared_->open(true);
         duck::connection c = database->connect(shared_->stop);
         known_ = read(c);
-        if (check_table_too && has_table(c, schema(), flow_.table)) check_existing(c);
+        if (check_table_too) look_at_table(c, place_, flow_, columns_);
     }
 
-    // Each column must be there with the very type; one that the flow lacks must take a null.
-    void check_existing(duck::connection& c) const {
-        const auto fail = [&](const std::string& why) {
-            throw failure("destination.schema", "table " + flow_.table + " in " + shared_->options.path + ": " + why,
-                          "land into another table with `destination`, or change this one");
-        };
-        std::string types;
-        for (const field& f : columns_)
-            types += (types.empty() ? "" : ", ") + ("typeof(NULL::" + delta::duckdb_type(f.type) + ")");
-        auto wanted = c.query("SELECT " + types);
-        wanted.next();
-        auto rows = c.query(
-            "SELECT column_name, data_type, is_nullable OR column_default IS NOT NULL, is_nullable FROM "
-            "duckdb_columns() "
-            "WHERE database_name = current_database() AND schema_name = " +
-            duck::quote_text(schema()) + " AND lower(table_name) = lower(" + duck::quote_text(flow_.table) + ")");
-        std::vector<bool> found(columns_.size());
-        while (rows.next()) {
-            const std::string name(rows[0].text());
-            const auto column = std::find_if(columns_.begin(), columns_.end(),
-                                             [&](const field& f) { return equal_no_case(f.name, name); });
-            if (column == columns_.end()) {
-                if (rows[2].integer() == 0)
-                    fail("column " + name + " may not be null, and the source does not have it");
-                continue;
-            }
-            const auto i = static_cast<std::size_t>(column - columns_.begin());
-            found[i] = true;
-            if (rows[1].text() != wanted[i].text()) {
-                fail("column " + name + ": " + std::string(wanted[i].text()) + " does not fit " +
-                     std::string(rows[1].text()));
-            }
-            if (column->nullable && rows[3].integer() == 0)
-                fail("column " + name + " may be null in the source and not in the table");
-        }
-        for (std::size_t i = 0; i < found.size(); ++i) {
-            if (!found[i])
-                fail("column " + columns_[i].name + " (" + std::string(wanted[i].text()) + ") is not in the table");
-        }
-    }
-
-    void create_tables(duck::connection& c) const {
-        c.run("CREATE SCHEMA IF NOT EXISTS " + duck::quote_name(schema()));
-        c.run("CREATE TABLE IF NOT EXISTS " + positions() +
+    void put_position(duck::connection& c, const stand& next) const {
+        const std::string to = positions().qualified();
+        c.run("CREATE TABLE IF NOT EXISTS " + to +
               " (job VARCHAR NOT NULL, flow VARCHAR NOT NULL, epoch BIGINT NOT NULL, batch BIGINT NOT NULL, end_offset "
-              "VARCHAR NOT NULL, "
-              "deletes_end VARCHAR NOT NULL, is_reset BOOLEAN NOT NULL)");
-        if (has_table(c, schema(), flow_.table)) {
-            check_existing(c);
-            return;
-        }
-        std::string columns;
-        for (const field& f : columns_) {
-            columns += (columns.empty() ? "" : ", ") + duck::quote_name(f.name) + " " + delta::duckdb_type(f.type) +
-                       (f.nullable ? "" : " NOT NULL");
-        }
-        c.run("CREATE TABLE " + qualified(flow_.table) + " (" + columns + ")");
+              "VARCHAR NOT NULL, deletes_end VARCHAR NOT NULL, is_reset BOOLEAN NOT NULL)");
+        c.run("DELETE FROM " + to + " WHERE job = " + duck::quote_text(flow_.job) +
+              " AND flow = " + duck::quote_text(flow_.flow));
+        c.run("INSERT INTO " + to + " VALUES (" + duck::quote_text(flow_.job) + ", " + duck::quote_text(flow_.flow) +
+              ", " + std::to_string(next.at.epoch) + ", " + std::to_string(next.at.batch) + ", " +
+              duck::quote_text(next.at.end) + ", " + duck::quote_text(next.at.deletes_end) + ", " +
+              (next.reset ? "true" : "false") + ")");
     }
 
-    // One transaction: nobody has moved the flow; `write` puts the rows in; the position follows.
+    // One transaction: nobody has moved the flow; the table grows as it must; `write` puts the rows in and says where the flow
+    // stands then.
     template <class Write>
-    void change(const stand& next, Write write) {
+    void change(Write write) {
         const std::lock_guard one(shared_->file);
         shared_->at("open");
         if (!shared_->exists()) shared_->create();
         auto database = shared_->open(false);
         duck::connection c = database->connect(shared_->stop);
         c.run("BEGIN");
-        create_tables(c);
+        c.run("CREATE SCHEMA IF NOT EXISTS " + duck::quote_name(schema()));
         const std::optional<stand> found = read(c);
         const bool same = found.has_value() == known_.has_value() &&
                           (!found || (found->at.epoch == known_->at.epoch && found->at.batch == known_->at.batch));
@@ -295,15 +254,12 @@ class duckdb_target final : public target {
                               flow_.flow + "; nothing of this batch was committed",
                           "let one run at a time work on a job; this one can simply be started again");
         }
+        const table_shape shape = look_at_table(c, place_, flow_, columns_);
+        change_table(c, place_, shape);
         shared_->at("write");
-        write(c);
+        const stand next = write(c, shape);
         shared_->at("position");
-        c.run("DELETE FROM " + positions() + " WHERE job = " + duck::quote_text(flow_.job) +
-              " AND flow = " + duck::quote_text(flow_.flow));
-        c.run("INSERT INTO " + positions() + " VALUES (" + duck::quote_text(flow_.job) + ", " +
-              duck::quote_text(flow_.flow) + ", " + std::to_string(next.at.epoch) + ", " +
-              std::to_string(next.at.batch) + ", " + duck::quote_text(next.at.end) + ", " +
-              duck::quote_text(next.at.deletes_end) + ", " + (next.reset ? "true" : "false") + ")");
+        put_position(c, next);
         shared_->at("commit");
         c.run("COMMIT");
         known_ = next;
@@ -311,41 +267,104 @@ class duckdb_target final : public target {
     }
 
     std::shared_ptr<shared_state> shared_;
-    flow_spec flow_;
+    std::shared_ptr<const arrow_schema> incoming_;  // of the batches, with columns that have no type yet
     std::vector<field> columns_;
+    flow_spec flow_;
+    table_place place_;
     std::optional<stand> known_;
 };
 
-class buffer_source final : public duck::batch_source {
+// Rows that wait, in order: in files, then in memory.
+class waiting_rows {
   public:
-    explicit buffer_source(row_buffer rows) : rows_(std::move(rows)) {}
-    bool next(record_batch& out) override { return rows_.pop(out); }
+    waiting_rows(std::shared_ptr<const arrow_schema> schema, std::shared_ptr<delta::memory_budget> budget)
+        : schema_(std::move(schema)), budget_(std::move(budget)), memory_(budget_) {}
+
+    void push(record_batch rows) {
+        const std::size_t bytes = memory_size(*rows.schema->get(), *rows.array.get());
+        memory_.push(std::move(rows), bytes);
+    }
+    std::size_t bytes() const noexcept { return memory_.bytes(); }
+    std::vector<std::string>& files() noexcept { return files_; }
+
+    void spill(duck::connection& c, const std::string& file, const std::string& columns) {
+        files_.push_back(file);
+        const duck::scan scan = take(c);
+        c.run("COPY (SELECT " + columns + " FROM " + scan.sql() + ") TO " + duck::quote_text(file) +
+              " (FORMAT parquet, COMPRESSION snappy, ROW_GROUP_SIZE 8192)");
+    }
+    void insert(duck::connection& c, const std::string& into, const std::string& columns) {
+        const std::string sql = "INSERT INTO " + into + " SELECT " + columns + " FROM ";
+        for (const std::string& file : files_) c.run(sql + "read_parquet(" + duck::quote_text(file) + ")");
+        if (memory_.rows() == 0) return;
+        const duck::scan scan = take(c);
+        c.run(sql + scan.sql());
+    }
+    // The rows in memory go to the end of another's, which is in memory too.
+    row_buffer& memory() noexcept { return memory_; }
 
   private:
-    row_buffer rows_;
+    class source final : public duck::batch_source {
+      public:
+        explicit source(row_buffer rows) : rows_(std::move(rows)) {}
+        bool next(record_batch& out) override { return rows_.pop(out); }
+
+      private:
+        row_buffer rows_;
+    };
+    duck::scan take(duck::connection& c) {
+        row_buffer rows(budget_);
+        rows.append(std::move(memory_));
+        return c.add_scan(schema_, std::make_shared<source>(std::move(rows)));
+    }
+
+    std::shared_ptr<const arrow_schema> schema_;
+    std::shared_ptr<delta::memory_budget> budget_;
+    row_buffer memory_;
+    std::vector<std::string> files_;
+};
+
+class duckdb_executor final : public sql::executor {
+  public:
+    explicit duckdb_executor(duck::connection& c) : c_(c) {}
+    std::int64_t run(const std::string& sql) override { return c_.query(sql).rows_changed(); }
+    std::int64_t integer(const std::string& sql) override { return c_.integer(sql); }
+
+  private:
+    duck::connection& c_;
 };
 
 class duckdb_landing final : public landing {
   public:
     explicit duckdb_landing(duckdb_target& owner)
-        : owner_(owner), keys_(*owner.flow_.schema->get(), owner.flow_.primary_keys), rows_(owner.shared_->budget) {}
+        : owner_(owner), keys_(*owner.incoming_->get(), owner.flow_.primary_keys) {}
     ~duckdb_landing() override { remove_files(); }
 
-    void add(std::uint32_t, record_batch rows) override {
+    void add(std::uint32_t partition, record_batch rows) override {
         if (rows.rows() == 0) return;
         keys_.observe(rows, owner_.flow_.table);
         count_ += rows.rows();
-        const std::size_t bytes = memory_size(*rows.schema->get(), *rows.array.get());
-        rows_.push(std::move(rows), bytes);
-        if (owner_.shared_->budget->exceeded() && rows_.bytes() > (256u << 10)) spill();
+        partitions_.try_emplace(partition, owner_.incoming_, owner_.shared_->budget)
+            .first->second.push(std::move(rows));
+        spill_if_large(column_list());
     }
-    void add_deletes(record_batch) override {
-        throw failure("config.not_supported", "table " + owner_.flow_.table + ": deletes do not land in duckdb yet");
+
+    void add_deletes(record_batch rows) override {
+        const land_mode mode = owner_.flow_.mode;
+        if (mode != land_mode::scd1 && mode != land_mode::scd2) {
+            throw failure("config.not_supported",
+                          "table " + owner_.flow_.table + ": deletes land in scd1 and scd2 only");
+        }
+        if (rows.rows() == 0) return;
+        delta::key_watch(*rows.schema->get(), owner_.flow_.primary_keys).observe(rows, owner_.flow_.table);
+        if (!tombstones_) tombstones_.emplace(rows.schema, owner_.shared_->budget);
+        const std::string& sequence = owner_.flow_.sequence_by;
+        sequenced_ = !sequence.empty() && find_column(*rows.schema->get(), sequence) >= 0;
+        tombstones_->push(std::move(rows));
     }
     void partition_done(std::uint32_t) override {}
 
     land_result commit(const position& next) override {
-        land_result result;
         const auto order = [](const position& p) { return std::pair(p.epoch, p.batch); };
         if (owner_.known_ && order(next) <= order(owner_.known_->at)) {
             // The same number for another range of rows is no replay: to take it for one would drop them.
@@ -356,11 +375,22 @@ class duckdb_landing final : public landing {
                     "table " + owner_.flow_.table + ": another run has taken flow " + owner_.flow_.flow + " over",
                     "let one run at a time work on a job");
             }
-            result.committed = false;
-            return result;
+            land_result known;
+            known.committed = false;
+            return known;
         }
-        owner_.change({next, false}, [&](duck::connection& c) { insert(c, result); });
-        result.rows_again = count_ - result.rows_landed;
+        land_result result;
+        owner_.change([&](duck::connection& c, const table_shape& shape) {
+            const sql::merge_outcome out = write(c, shape);
+            result = out.result;
+            if (!out.unchanged || !owner_.known_ || owner_.known_->reset) return stand{next, false};
+            // Nothing to commit but the validator, so that the next run need not read the table again.
+            result.committed = false;
+            stand stays = *owner_.known_;
+            stays.at.end = next.end;
+            stays.at.deletes_end = next.deletes_end;
+            return stays;
+        });
         remove_files();
         return result;
     }
@@ -372,72 +402,85 @@ class duckdb_landing final : public landing {
         return out;
     }
 
-    void spill() {
-        std::filesystem::create_directories(owner_.shared_->temp());
-        const std::string file = owner_.shared_->temp() + "/lakeflow-" + random_id() + ".parquet";
-        files_.push_back(file);
-        auto database = owner_.shared_->spiller();
-        duck::connection c = database->connect(owner_.shared_->stop);
-        row_buffer rows(owner_.shared_->budget);
-        rows.append(std::move(rows_));
-        const duck::scan scan = c.add_scan(owner_.flow_.schema, std::make_shared<buffer_source>(std::move(rows)));
-        c.run("COPY (SELECT " + column_list() + " FROM " + scan.sql() + ") TO " + duck::quote_text(file) +
-              " (FORMAT parquet, COMPRESSION snappy, ROW_GROUP_SIZE 8192)");
+    void spill_if_large(const std::string& columns) {
+        while (owner_.shared_->budget->exceeded()) {
+            const auto largest =
+                std::max_element(partitions_.begin(), partitions_.end(),
+                                 [](const auto& a, const auto& b) { return a.second.bytes() < b.second.bytes(); });
+            if (largest->second.bytes() <= smallest_spill) return;
+            std::filesystem::create_directories(owner_.shared_->temp());
+            auto database = owner_.shared_->spiller();
+            duck::connection c = database->connect(owner_.shared_->stop);
+            largest->second.spill(c, owner_.shared_->temp() + "/lakeflow-" + random_id() + ".parquet", columns);
+        }
     }
 
-    void insert(duck::connection& c, land_result& result) {
-        if (count_ == 0) return;
-        const std::string table = owner_.qualified(owner_.flow_.table);
-        std::vector<std::string> sources;
-        for (const std::string& file : files_) sources.push_back("read_parquet(" + duck::quote_text(file) + ")");
-        std::optional<duck::scan> scan;
-        if (rows_.rows() > 0) {
-            row_buffer rows(owner_.shared_->budget);
-            rows.append(std::move(rows_));
-            scan.emplace(c.add_scan(owner_.flow_.schema, std::make_shared<buffer_source>(std::move(rows))));
-            sources.push_back(scan->sql());
+    sql::merge_outcome write(duck::connection& c, const table_shape& shape) {
+        duckdb_executor to(c);
+        const sql::merge_input in{to,          words,       owner_.flow_,           owner_.place_.qualified(),
+                                  shape.names, shape.types, tombstones_.has_value()};
+        const bool plain =
+            owner_.flow_.mode == land_mode::append && (!owner_.flow_.rereads || owner_.flow_.primary_keys.empty());
+        std::string into = sql::staged(in);
+        if (plain) {
+            std::string names;
+            for (const std::string& name : shape.names) names += (names.empty() ? "" : ", ") + name;
+            into = in.target + " (" + names + ")";
+        } else {
+            c.run(sql::create_stage(in, ""));
         }
-        const std::string columns = column_list();
-        const bool keyed = owner_.flow_.rereads && !owner_.flow_.primary_keys.empty();
-        if (!keyed) {
-            for (const std::string& source : sources) {
-                result.rows_landed +=
-                    c.query("INSERT INTO " + table + " (" + columns + ") SELECT " + columns + " FROM " + source)
-                        .rows_changed();
+        try {
+            // In order of partition and arrival; partitions that are in memory alone go in together.
+            waiting_rows together(owner_.incoming_, owner_.shared_->budget);
+            for (auto& [number, rows] : partitions_) {
+                if (!rows.files().empty()) {
+                    together.insert(c, into, column_list());
+                    rows.insert(c, into, column_list());
+                } else {
+                    together.memory().append(std::move(rows.memory()));
+                }
             }
-            return;
+            together.insert(c, into, column_list());
+            if (plain) {
+                sql::merge_outcome out;
+                out.result.rows_landed = count_;
+                return out;
+            }
+            if (tombstones_) {
+                c.run(sql::create_dead(in, ""));
+                std::string columns;
+                for (const std::string& key : owner_.flow_.primary_keys) columns += duck::quote_name(key) + ", ";
+                tombstones_->insert(c, sql::dead(in),
+                                    columns + (sequenced_ ? duck::quote_name(owner_.flow_.sequence_by) : "NULL"));
+            }
+            sql::merge_outcome out = sql::merge(in);
+            if (owner_.flow_.mode == land_mode::append) out.result.rows_again = count_ - out.result.rows_landed;
+            return out;
+        } catch (const failure& f) {
+            if (f.get().message.find("Constraint Error") == std::string::npos) throw;
+            throw failure("destination.constraint",
+                          "table " + owner_.flow_.table + " in " + owner_.shared_->options.path +
+                              " refuses the batch: " + f.get().message,
+                          "drop the constraint, or land by its columns as `primary_keys` in mode scd1");
         }
-        // Rows that the table holds already, or that came before in this batch, are dropped by key.
-        std::string keys, equal;
-        for (const std::string& key : owner_.flow_.primary_keys) {
-            keys += (keys.empty() ? "" : ", ") + duck::quote_name(key);
-            equal += (equal.empty() ? "" : " AND ") + ("t." + duck::quote_name(key) + " = s." + duck::quote_name(key));
-        }
-        bool first = true;
-        for (const std::string& source : sources) {
-            c.run((std::exchange(first, false) ? "CREATE OR REPLACE TEMP TABLE lf_stage AS SELECT "
-                                               : "INSERT INTO lf_stage SELECT ") +
-                  columns + " FROM " + source);
-        }
-        result.rows_landed = c.query("INSERT INTO " + table + " (" + columns + ") SELECT " + columns +
-                                     " FROM lf_stage s WHERE NOT EXISTS (SELECT 1 FROM " + table + " t WHERE " + equal +
-                                     ") QUALIFY row_number() OVER (PARTITION BY " + keys + " ORDER BY rowid) = 1")
-                                 .rows_changed();
-        c.run("DROP TABLE lf_stage");
     }
 
     void remove_files() noexcept {
         std::error_code none;
-        for (const std::string& file : files_) std::filesystem::remove(file, none);
-        if (!files_.empty() && owner_.shared_->options.temp_directory.empty())
+        bool any = false;
+        for (auto& [number, rows] : partitions_) {
+            for (const std::string& file : rows.files()) any = std::filesystem::remove(file, none) || any;
+            rows.files().clear();
+        }
+        if (any && owner_.shared_->options.temp_directory.empty())
             std::filesystem::remove(owner_.shared_->temp(), none);
-        files_.clear();
     }
 
     duckdb_target& owner_;
     delta::key_watch keys_;
-    row_buffer rows_;
-    std::vector<std::string> files_;
+    std::map<std::uint32_t, waiting_rows> partitions_;
+    std::optional<waiting_rows> tombstones_;
+    bool sequenced_ = false;
     std::int64_t count_ = 0;
 };
 

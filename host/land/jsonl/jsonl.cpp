@@ -9,9 +9,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <mutex>
 #include <system_error>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "host/base/error.h"
 #include "host/base/json.h"
@@ -19,60 +22,12 @@
 #include "host/land/delta/actions.h"
 #include "host/land/json_row.h"
 #include "host/land/jsonl/key_index.h"
+#include "host/land/jsonl/lines.h"
+#include "host/land/sql/merge.h"
 #include "host/land/store.h"
 
 namespace lakeflow::host::jsonl {
 namespace {
-
-constexpr std::size_t kept_in_memory = 4 << 20;  // of a batch's lines; the rest waits in a file
-
-[[noreturn]] void fail(const char* what, const std::string& path) {
-    const int code = errno;
-    throw failure("destination.io",
-                  std::string("cannot ") + what + " " + path + ": " + std::generic_category().message(code),
-                  code == ENOSPC ? "free space on that disk and run again" : "");
-}
-
-class descriptor {
-  public:
-    descriptor(std::string path, int flags, mode_t mode = 0644)
-        : path_(std::move(path)), fd_(::open(path_.c_str(), flags | O_CLOEXEC, mode)) {
-        if (fd_ < 0) fail("open", path_);
-    }
-    ~descriptor() { ::close(fd_); }
-    descriptor(const descriptor&) = delete;
-    descriptor& operator=(const descriptor&) = delete;
-
-    int get() const noexcept { return fd_; }
-    void write(std::string_view bytes) const {
-        while (!bytes.empty()) {
-            const ssize_t n = ::write(fd_, bytes.data(), bytes.size());
-            if (n < 0 && errno == EINTR) continue;
-            if (n < 0) fail("write", path_);
-            bytes.remove_prefix(static_cast<std::size_t>(n));
-        }
-    }
-    std::int64_t size() const {
-        struct stat about {};
-        if (::fstat(fd_, &about) != 0) fail("read", path_);
-        return about.st_size;
-    }
-    void cut(std::int64_t length) const {
-        if (::ftruncate(fd_, length) != 0) fail("cut", path_);
-    }
-    void sync() const {
-        if (::fsync(fd_) != 0) fail("sync", path_);
-    }
-    void lock() const {
-        while (::flock(fd_, LOCK_EX) != 0) {
-            if (errno != EINTR) fail("lock", path_);
-        }
-    }
-
-  private:
-    std::string path_;
-    int fd_;
-};
 
 // What the side file says.
 struct record {
@@ -152,7 +107,7 @@ class file_target final : public target {
         if (!known_ || epoch <= known_->at.epoch) return;
         record::stand next = *known_;
         next.at.epoch = epoch;
-        change(next, [](record&) {});
+        change([&](record&) { return next; });
     }
     void reset() override {
         refresh();
@@ -160,12 +115,13 @@ class file_target final : public target {
         record::stand next;
         next.at.epoch = known_->at.epoch + 1;
         next.reset = true;
-        change(next, [](record&) {});
+        change([&](record&) { return next; });
     }
     std::unique_ptr<landing> begin() override;
 
   private:
     friend class file_landing;
+    friend class snapshot_landing;
 
     record read() const {
         const auto text = shared_->files->get(side_);
@@ -176,9 +132,22 @@ class file_target final : public target {
         const auto mine = r.flows.find(app_id_);
         known_ = mine == r.flows.end() ? std::nullopt : std::optional(mine->second);
     }
-    // Under the locks: checks that nobody has moved the flow, lets `write` put rows into the file, and commits.
+    // True if the flow stands at `next` or past it: the batch was committed by an earlier call.
+    bool holds(const position& next) const {
+        const auto order = [](const position& p) { return std::pair(p.epoch, p.batch); };
+        if (!known_ || order(next) > order(known_->at)) return false;
+        // The same number for another range of rows is no replay: to take it for one would drop them.
+        if (next.epoch < known_->at.epoch || (order(next) == order(known_->at) && !(next == known_->at))) {
+            throw failure("state.fenced",
+                          "table " + flow_.table + ": another run has taken flow " + flow_.flow + " over",
+                          "let one run at a time work on a job");
+        }
+        return true;
+    }
+    // Under the locks: checks that nobody has moved the flow, lets `write` change the file and say where the flow stands then, and
+    // commits that.
     template <class Write>
-    void change(const record::stand& next, Write write) {
+    void change(Write write) {
         const std::lock_guard one(shared_->mutex);
         shared_->files->make_folder("");
         const descriptor lock(shared_->files->path("." + name_ + ".lock"), O_RDWR | O_CREAT);
@@ -194,7 +163,7 @@ class file_target final : public target {
                               flow_.flow + "; nothing of this batch was committed",
                           "let one run at a time work on a job; this one can simply be started again");
         }
-        write(r);
+        const record::stand next = write(r);
         r.flows[app_id_] = next;
         shared_->files->put(side_, to_text(r));
         known_ = next;
@@ -209,66 +178,30 @@ class file_target final : public target {
     key_index keys_;  // with rereads: what the file holds
 };
 
-// Lines of a batch, by partition order: in memory up to a bound, then in a file of their own.
-class line_buffer {
-  public:
-    explicit line_buffer(std::string spill) : spill_(std::move(spill)) {}
-    ~line_buffer() {
-        if (file_) ::unlink(spill_.c_str());
-    }
-    // `wanted` says whether a row is to be written.
-    template <class Wanted>
-    void add(const record_batch& rows, Wanted wanted) {
-        for (std::int64_t row = 0; row < rows.rows(); ++row) {
-            if (!wanted(row)) continue;
-            append_json_row(*rows.schema->get(), *rows.array.get(), row, lines_);
-            lines_ += '\n';
-            ++rows_;
-        }
-        if (spill_.empty() || lines_.size() < kept_in_memory) return;
-        if (!file_) {
-            std::filesystem::create_directories(std::filesystem::path(spill_).parent_path());
-            file_ = std::make_unique<descriptor>(spill_, O_RDWR | O_CREAT | O_TRUNC);
-        }
-        file_->write(lines_);
-        lines_.clear();
-    }
-    std::int64_t rows() const noexcept { return rows_; }
-    template <class Sink>
-    void give(Sink sink) const {
-        if (file_) {
-            std::string some(1 << 20, '\0');
-            for (std::int64_t at = 0;;) {
-                const ssize_t n = ::pread(file_->get(), some.data(), some.size(), at);
-                if (n < 0 && errno == EINTR) continue;
-                if (n < 0) fail("read", spill_);
-                if (n == 0) break;
-                sink(std::string_view(some).substr(0, static_cast<std::size_t>(n)));
-                at += n;
-            }
-        }
-        if (!lines_.empty()) sink(std::string_view(lines_));
-    }
-
-  private:
-    std::string spill_;
-    std::string lines_;
-    std::unique_ptr<descriptor> file_;
-    std::int64_t rows_ = 0;
-};
-
 class file_landing final : public landing {
   public:
     explicit file_landing(file_target& owner)
         : owner_(owner), lines_(owner.shared_->files->path("." + owner.name_ + "." + random_id() + ".tmp")) {}
 
-    void add(std::uint32_t, record_batch rows) override {
+    void add(std::uint32_t partition, record_batch rows) override {
+        std::int64_t line = lines_.rows();
         lines_.add(rows, [&](std::int64_t row) {
             if (!owner_.flow_.rereads) return true;
             const key_hash key = owner_.keys_.key_of(rows, row, owner_.flow_.table);
-            const bool fresh = !owner_.keys_.holds(key) && batch_keys_.insert(key).second;
+            if (owner_.keys_.holds(key)) {
+                ++rows_again_;
+                return false;
+            }
+            // Of the rows of a batch the first one lands, by partition and arrival.
+            const auto [held, fresh] = batch_keys_.try_emplace(key, first_row{partition, line});
             rows_again_ += !fresh;
-            return fresh;
+            if (!fresh && held->second.partition <= partition) return false;
+            if (!fresh) {
+                left_out_.insert(held->second.line);
+                held->second = {partition, line};
+            }
+            ++line;
+            return true;
         });
     }
     void add_deletes(record_batch) override {
@@ -278,20 +211,11 @@ class file_landing final : public landing {
 
     land_result commit(const position& next) override {
         land_result result;
-        const auto order = [](const position& p) { return std::pair(p.epoch, p.batch); };
-        if (owner_.known_ && order(next) <= order(owner_.known_->at)) {
-            // The same number for another range of rows is no replay: to take it for one would drop them.
-            if (next.epoch < owner_.known_->at.epoch ||
-                (order(next) == order(owner_.known_->at) && !(next == owner_.known_->at))) {
-                throw failure(
-                    "state.fenced",
-                    "table " + owner_.flow_.table + ": another run has taken flow " + owner_.flow_.flow + " over",
-                    "let one run at a time work on a job");
-            }
+        if (owner_.holds(next)) {
             result.committed = false;
             return result;
         }
-        owner_.change({next, false}, [&](record& r) {
+        owner_.change([&](record& r) {
             const std::string path = owner_.shared_->files->path(owner_.name_);
             const descriptor file(path, O_WRONLY | O_CREAT | O_APPEND);
             const std::int64_t size = file.size();
@@ -308,11 +232,16 @@ class file_landing final : public landing {
                               "restore the file, or move it and its .lakeflow file away");
             }
             if (size > r.length) file.cut(r.length);
-            lines_.give([&](std::string_view bytes) { file.write(bytes); });
+            if (left_out_.empty()) {
+                lines_.give([&](std::string_view bytes) { file.write(bytes); });
+            } else {
+                lines_.give_lines(left_out_, [&](std::string_view line) { file.write(std::string(line) + '\n'); });
+            }
             owner_.shared_->files->sync(owner_.name_);
             r.length = file.size();
+            return record::stand{next, false};
         });
-        result.rows_landed = lines_.rows();
+        result.rows_landed = lines_.rows() - static_cast<std::int64_t>(left_out_.size());
         result.rows_again = rows_again_;
         return result;
     }
@@ -320,11 +249,183 @@ class file_landing final : public landing {
   private:
     file_target& owner_;
     line_buffer lines_;
-    key_set batch_keys_;
+    struct first_row {
+        std::uint32_t partition;
+        std::int64_t line;
+    };
+    std::unordered_map<key_hash, first_row, key_hasher> batch_keys_;
+    std::unordered_set<std::int64_t> left_out_;
     std::int64_t rows_again_ = 0;
 };
 
+// ---- a whole table, which takes the place of the one that is there
+
+// What tells whether two tables hold the same lines, in whatever order.
+struct content {
+    std::int64_t lines = 0;
+    std::uint64_t a = 0;
+    std::uint64_t b = 0;
+    void add(std::string_view line) {
+        ++lines;
+        a += hash64(line, 1);
+        b += hash64(line, 2);
+    }
+    friend bool operator==(const content&, const content&) = default;
+};
+
+class snapshot_landing final : public landing {
+  public:
+    explicit snapshot_landing(file_target& owner)
+        : owner_(owner),
+          keyed_(!owner.flow_.primary_keys.empty()),
+          most_(owner.shared_->options.memory_bytes / 64),
+          new_name_("." + owner.name_ + "." + random_id() + ".new"),
+          lines_(owner.shared_->files->path("." + owner.name_ + "." + random_id() + ".tmp")) {}
+
+    void add(std::uint32_t partition, record_batch rows) override {
+        if (keyed_) {
+            const ArrowSchema& schema = *rows.schema->get();
+            const std::int64_t sequence =
+                owner_.flow_.sequence_by.empty() ? -1 : find_column(schema, owner_.flow_.sequence_by);
+            for (std::int64_t row = 0; row < rows.rows(); ++row) {
+                rank now{sequence < 0 ? ""
+                                      : order_text(*schema.children[sequence], *rows.array.get()->children[sequence],
+                                                   rows.array.get()->offset + row),
+                         partition, lines_.rows() + row};
+                const auto [held, fresh] = last_.try_emplace(owner_.keys_.key_of(rows, row, owner_.flow_.table), now);
+                if (fresh) continue;
+                again_.insert(std::min(held->second, now).line);
+                held->second = std::max(held->second, now);
+            }
+            if (last_.size() > most_) {
+                throw failure("destination.memory",
+                              "table " + owner_.flow_.table + ": the snapshot has more than " + human_count(most_) +
+                                  " keys, which do not fit the memory",
+                              "raise the destination's memory, or land this table in delta or duckdb");
+            }
+        }
+        lines_.add(rows, [](std::int64_t) { return true; });
+    }
+    void add_deletes(record_batch) override {
+        throw failure("config.not_supported", "table " + owner_.flow_.table + ": a jsonl file takes no deletes");
+    }
+    void partition_done(std::uint32_t) override {}
+
+    land_result commit(const position& next) override {
+        land_result result;
+        if (owner_.holds(next)) {
+            result.committed = false;
+            return result;
+        }
+        owner_.change([&](record& r) {
+            const content before = read_table(r);
+            const content after = write_table();
+            if (after == before && owner_.known_ && !owner_.known_->reset) {
+                owner_.shared_->files->remove(new_name_);
+                result.rows_again = after.lines;
+                result.committed = false;
+                record::stand stays = *owner_.known_;  // but for the validator
+                stays.at.end = next.end;
+                stays.at.deletes_end = next.deletes_end;
+                return stays;
+            }
+            try {
+                guard(before, after, r);
+            } catch (...) {
+                owner_.shared_->files->remove(new_name_);
+                throw;
+            }
+            // Until the position is written nothing is known of the length: a run that finds it so reads the snapshot again.
+            record unknown = r;
+            unknown.length = -1;
+            owner_.shared_->files->put(owner_.side_, to_text(unknown));
+            owner_.shared_->files->rename(new_name_, owner_.name_);
+            owner_.shared_->files->sync(owner_.name_);
+            r.length = descriptor(owner_.shared_->files->path(owner_.name_), O_RDONLY).size();
+            result.rows_landed = after.lines;
+            result.rows_deleted = std::max<std::int64_t>(0, before.lines - after.lines);
+            return record::stand{next, false};
+        });
+        return result;
+    }
+
+  private:
+    struct rank {
+        std::string sequence;
+        std::uint32_t partition;
+        std::int64_t line;
+        friend auto operator<=>(const rank&, const rank&) = default;
+    };
+
+    std::int64_t length_of_table(const record& r) const {
+        const std::string path = owner_.shared_->files->path(owner_.name_);
+        std::error_code none;
+        const auto size = std::filesystem::file_size(path, none);
+        if (none) return 0;
+        return r.length < 0 ? static_cast<std::int64_t>(size) : std::min(r.length, static_cast<std::int64_t>(size));
+    }
+    content read_table(const record& r) const {
+        content found;
+        std::int64_t left = length_of_table(r);
+        if (left == 0) return found;
+        std::ifstream in(owner_.shared_->files->path(owner_.name_), std::ios::binary);
+        for (std::string line; left > 0 && std::getline(in, line); left -= static_cast<std::int64_t>(line.size()) + 1)
+            found.add(line);
+        return found;
+    }
+    // The lines that count, as a file of its own.
+    content write_table() {
+        owner_.shared_->files->make_folder("");
+        content written;
+        {
+            const descriptor file(owner_.shared_->files->path(new_name_), O_WRONLY | O_CREAT | O_TRUNC);
+            std::string kept;
+            lines_.give_lines(again_, [&](std::string_view line) {
+                written.add(line);
+                kept += line;
+                kept += '\n';
+                if (kept.size() < kept_in_memory / 4) return;
+                file.write(kept);
+                kept.clear();
+            });
+            file.write(kept);
+        }
+        owner_.shared_->files->sync(new_name_);
+        return written;
+    }
+    void guard(const content& before, const content& after, const record& r) const {
+        if (after.lines == 0 && before.lines > 0 && !owner_.flow_.allow_empty) {
+            throw failure("destination.would_empty",
+                          "the source has no rows for table " + owner_.flow_.table + ", which holds " +
+                              std::to_string(before.lines),
+                          "check the source; set allow_empty = true on the table if it is empty indeed");
+        }
+        if (owner_.flow_.max_delete_ratio >= 1) return;
+        std::int64_t gone = before.lines - after.lines;
+        if (keyed_) {
+            key_index held(owner_.flow_.primary_keys, most_);
+            held.catch_up(owner_.shared_->files->path(owner_.name_), length_of_table(r));
+            gone = before.lines;
+            for (const auto& [key, last] : last_) gone -= held.holds(key);
+        }
+        if (static_cast<double>(gone) <= owner_.flow_.max_delete_ratio * static_cast<double>(before.lines)) return;
+        throw failure("destination.too_many_deletes",
+                      "table " + owner_.flow_.table + ": the snapshot would remove " + std::to_string(gone) +
+                          " of its " + std::to_string(before.lines) + " rows, more than max_delete_ratio allows",
+                      "check the source; raise max_delete_ratio on the table if the rows are gone indeed");
+    }
+
+    file_target& owner_;
+    bool keyed_;
+    std::size_t most_;
+    std::string new_name_;
+    line_buffer lines_;
+    std::unordered_map<key_hash, rank, key_hasher> last_;
+    std::unordered_set<std::int64_t> again_;  // lines whose key comes again
+};
+
 std::unique_ptr<landing> file_target::begin() {
+    if (flow_.mode == land_mode::snapshot) return std::make_unique<snapshot_landing>(*this);
     if (flow_.rereads) keys_.catch_up(shared_->files->path(name_), std::max<std::int64_t>(read().length, 0));
     return std::make_unique<file_landing>(*this);
 }
@@ -388,12 +489,13 @@ class jsonl_destination final : public destination {
         shared_->files = make_local_store(options.path);
     }
     std::unique_ptr<target> open(const flow_spec& flow) override {
-        if (flow.mode != land_mode::append) {
+        if (flow.mode != land_mode::append && flow.mode != land_mode::snapshot) {
             throw failure(
                 "config.not_supported",
                 "table " + flow.table + ": mode " + std::string(to_string(flow.mode)) + " does not land in jsonl",
-                "use mode = \"append\", or a delta destination");
+                "use mode = \"append\" or \"snapshot\", or another destination");
         }
+        sql::check_flow(flow);
         if (flow.rereads && flow.primary_keys.empty()) {
             throw failure(
                 "config.primary_keys",

@@ -1,6 +1,7 @@
 // host/land/jsonl/key_index.cpp: see key_index.h.
 #include "host/land/jsonl/key_index.h"
 
+#include <bit>
 #include <fstream>
 
 #include "host/base/error.h"
@@ -18,6 +19,54 @@ key_hash hash_of(const std::string& text) { return {hash64(text, 1), hash64(text
 void put(std::string& key, const std::string& value) { key += std::to_string(value.size()) + ":" + value; }
 
 }  // namespace
+
+std::string order_text(const ArrowSchema& type, const ArrowArray& array, std::int64_t row) {
+    const std::int64_t at = array.offset + row;
+    const bool null = array.null_count != 0 && array.n_buffers > 0 && array.buffers[0] &&
+                      (static_cast<const std::uint8_t*>(array.buffers[0])[at >> 3] >> (at & 7) & 1) == 0;
+    const column_type t = type_of(type);
+    if (null || t.id == type_id::null_) return "";
+    const auto fixed = [&]<class T>(T) { return static_cast<const T*>(array.buffers[1])[at]; };
+    const auto text = [&]<class Offset>(Offset) {
+        const auto* offsets = static_cast<const Offset*>(array.buffers[1]) + at;
+        return "1" + std::string(static_cast<const char*>(array.buffers[2]) + offsets[0],
+                                 static_cast<std::size_t>(offsets[1] - offsets[0]));
+    };
+    const auto number = [](std::uint64_t ordered) {
+        std::string out = "1";
+        for (int shift = 56; shift >= 0; shift -= 8) out += static_cast<char>(ordered >> shift & 0xff);
+        return out;
+    };
+    const auto integer = [&](std::int64_t value) { return number(static_cast<std::uint64_t>(value) ^ (1ull << 63)); };
+    const auto real = [&](double value) {
+        const auto bits = std::bit_cast<std::uint64_t>(value == 0 ? 0.0 : value);
+        return number(bits >> 63 ? ~bits : bits | (1ull << 63));
+    };
+    switch (t.id) {
+        case type_id::int8: return integer(fixed(std::int8_t{}));
+        case type_id::int16: return integer(fixed(std::int16_t{}));
+        case type_id::int32:
+        case type_id::date32: return integer(fixed(std::int32_t{}));
+        case type_id::int64:
+        case type_id::timestamp_utc:
+        case type_id::timestamp_local: return integer(fixed(std::int64_t{}));
+        case type_id::float32: return real(static_cast<double>(fixed(float{})));
+        case type_id::float64: return real(fixed(double{}));
+        case type_id::decimal128: {
+            const auto* halves = static_cast<const std::uint64_t*>(array.buffers[1]) + 2 * at;
+            return number(halves[1] ^ (1ull << 63)) + number(halves[0]);
+        }
+        case type_id::utf8:
+        case type_id::binary: return text(std::int32_t{});
+        case type_id::large_utf8:
+        case type_id::large_binary: return text(std::int64_t{});
+        default: break;
+    }
+    throw failure(
+        "schema.unsupported",
+        "column " + std::string(name_of(type)) + " (" + type_name(type) + ") has no order to be a sequence by",
+        "name another column with `sequence_by`");
+}
 
 key_hash key_index::key_of(const record_batch& rows, std::int64_t row, const std::string& table) const {
     const ArrowSchema& schema = *rows.schema->get();

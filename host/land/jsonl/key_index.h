@@ -22,6 +22,9 @@ struct key_hasher {
 };
 using key_set = std::unordered_set<key_hash, key_hasher>;
 
+// A value as bytes that order as values of its type do; a null before all. Throws schema.unsupported for a type without an order.
+std::string order_text(const ArrowSchema& type, const ArrowArray& array, std::int64_t row);
+
 class key_index {
   public:
     // `most`: keys that may be held in memory.

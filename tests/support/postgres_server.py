@@ -1,0 +1,119 @@
+"""A real PostgreSQL of a test's own: data in a temporary folder, a free port of the loopback, a user with a password. The server refuses to
+run as root: it then runs as postgres, or nobody. It is ended by its id. The twin of postgres_server.h."""
+
+import ctypes
+import os
+import pathlib
+import pwd
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+
+
+def program(name):
+    found = sorted(pathlib.Path("/usr/lib/postgresql").glob(f"*/bin/{name}"))
+    return str(found[-1]) if found else None
+
+
+def account():
+    if os.geteuid() != 0:
+        return None
+    for name in ("postgres", "nobody"):
+        try:
+            return pwd.getpwnam(name)
+        except KeyError:
+            continue
+    raise RuntimeError("there is no user that PostgreSQL could run as")
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+class PostgresServer:
+    """`with PostgresServer() as server: server.dsn`."""
+
+    def __init__(self, fast=True):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="lakeflow-pg-"))
+        self.password = "pw-" + secrets.token_hex(6)
+        self.process = None
+        self.fast = fast
+        user = account()
+        if user:
+            os.chown(self.folder, user.pw_uid, user.pw_gid)
+        self.folder.chmod(0o755)
+        (self.folder / "password").write_text(self.password + "\n")
+        made = self._start([program("initdb"), "-D", f"{self.folder}/data", "-U", "lakeflow", "-E", "UTF8", "--locale=C", "-N",
+                            "-A", "scram-sha-256", f"--pwfile={self.folder}/password"])
+        if made.wait(120) != 0:
+            raise RuntimeError("initdb failed:\n" + self.log())
+        self.port = free_port()
+        self.start()
+
+    def _start(self, arguments):
+        user = account()
+
+        def become():
+            if user:
+                os.setgroups([])
+                os.setgid(user.pw_gid)
+                os.setuid(user.pw_uid)
+            ctypes.CDLL(None).prctl(1, signal.SIGINT)  # PR_SET_PDEATHSIG: it does not outlive the test
+
+        with open(self.folder / "log", "a", encoding="utf-8") as log:
+            return subprocess.Popen(arguments, stdin=subprocess.DEVNULL, stdout=log, stderr=log, preexec_fn=become,
+                                    env={"PATH": os.environ["PATH"], "LC_ALL": "C"}, cwd=self.folder)
+
+    def start(self):
+        settings = ["listen_addresses=127.0.0.1", "unix_socket_directories=", "max_connections=40", "shared_buffers=32MB", "log_statement=all"]
+        if self.fast:
+            settings += ["fsync=off", "synchronous_commit=off", "full_page_writes=off"]
+        arguments = [program("postgres"), "-D", f"{self.folder}/data", "-p", str(self.port)]
+        for setting in settings:
+            arguments += ["-c", setting]
+        (self.folder / "log").unlink(missing_ok=True)
+        self.process = self._start(arguments)
+        for _ in range(1500):
+            if self.process.poll() is not None or "database system is ready" in self.log():
+                break
+            time.sleep(0.02)
+        if self.process.poll() is not None:
+            raise RuntimeError("PostgreSQL did not start:\n" + self.log())
+
+    def stop(self):
+        if self.process and self.process.poll() is None:
+            self.process.send_signal(signal.SIGINT)
+            try:
+                self.process.wait(15)
+            except subprocess.TimeoutExpired:
+                self.process.send_signal(signal.SIGQUIT)
+                self.process.wait()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
+
+    def log(self):
+        path = self.folder / "log"
+        return path.read_text(errors="replace") if path.exists() else ""
+
+    @property
+    def dsn(self):
+        return f"host=127.0.0.1 port={self.port} dbname=postgres user=lakeflow password={self.password}"
+
+    def ask(self, sql):
+        """The rows of a query as lists of text, by psql."""
+        done = subprocess.run([program("psql"), "-X", "-A", "-t", "-F", "\x1f", "-R", "\x1e", "-v", "ON_ERROR_STOP=1", "-c", sql, self.dsn],
+                              env={"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8"}, cwd=self.folder, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise RuntimeError(done.stderr)
+        return [row.split("\x1f") for row in done.stdout.rstrip("\n").split("\x1e") if row]
