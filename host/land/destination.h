@@ -34,8 +34,7 @@ struct flow_spec {
     std::string cursor;        // the cursor field, for append's look for rows that come again; may be empty
     bool rereads = false;      // append: rows whose key the table already holds are dropped and counted
     bool allow_empty = false;  // snapshot: may leave a table that has rows without any (else destination.would_empty)
-    double max_delete_ratio =
-        1;  // snapshot: the share of the table's rows that may go (else destination.too_many_deletes)
+    double max_delete_ratio = 1;     // snapshot: share of the rows that may go (else destination.too_many_deletes)
     std::vector<std::string> track;  // scd2: columns of which a difference opens a version; empty: all
     schema_policy schema_changes = schema_policy::evolve;
     std::shared_ptr<const arrow_schema> schema;  // of the landed columns, checked

@@ -16,7 +16,7 @@ void check_mode(land_mode mode) {
     const temporary_folder folder;
     destination_options options;
     options.type = "duckdb";
-    for (const std::uint64_t seed : history_seeds(40)) {
+    for (const std::uint64_t seed : history_seeds(12)) {
         // A file for a few histories: they share it as flows do.
         options.path = folder.string() + "/" + std::to_string(seed / 10) + ".duckdb";
         const auto to = make_destination(options, {}, nullptr);

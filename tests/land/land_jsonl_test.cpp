@@ -67,7 +67,7 @@ void check_mode(land_mode mode) {
     history_options wanted;
     wanted.mode = mode;
     wanted.odd_names = true;
-    for (const std::uint64_t seed : history_seeds(100)) {
+    for (const std::uint64_t seed : history_seeds(60)) {
         check_destination(*to, wanted, seed, [&](const flow_spec& flow) {
             return read_lines(options.path + "/" + flow.table + ".jsonl", flow);
         });

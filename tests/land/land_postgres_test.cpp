@@ -60,7 +60,7 @@ void check_mode(land_mode mode) {
     wanted.nul_in_text = false;
     wanted.odd_names = true;
     PGconn* c = PQconnectdb(server().dsn().c_str());
-    for (const std::uint64_t seed : history_seeds(40)) {
+    for (const std::uint64_t seed : history_seeds(20)) {
         check_destination(*to, wanted, seed, [&](const flow_spec& flow) {
             std::vector<std::string> rows;
             const std::string sql = "SELECT " + postgres_row_text(flow) + " FROM public." + flow.table;
