@@ -129,6 +129,7 @@ const sql::dialect words{"temp", "", "rowid", "rowid", false};
 // The flow as it can land: columns that have no type yet are left out.
 flow_spec landed_flow(flow_spec flow, const std::vector<field>& columns) {
     std::vector<std::string> names;
+    names.reserve(columns.size());
     for (const field& f : columns) names.push_back(f.name);
     std::erase_if(flow.track, [&](const std::string& name) {
         return std::find(names.begin(), names.end(), name) == names.end() &&

@@ -171,6 +171,7 @@ namespace {
 PGresult* execute(PGconn* handle, const std::string& sql, const std::vector<std::string>& parameters) {
     if (parameters.empty()) return PQexec(handle, sql.c_str());
     std::vector<const char*> values;
+    values.reserve(parameters.size());
     for (const std::string& p : parameters) values.push_back(p.c_str());
     return PQexecParams(handle, sql.c_str(), static_cast<int>(values.size()), nullptr, values.data(), nullptr, nullptr,
                         0);

@@ -376,6 +376,7 @@ class postgres_landing final : public landing {
                 names.emplace_back(name_of(owner_.flow_.schema->column(i)));
         }
         std::vector<std::int64_t> places;
+        places.reserve(names.size());
         for (const std::string& name : names)
             places.push_back(name.empty() ? -1 : find_column(*rows.schema->get(), name));
         return places;
