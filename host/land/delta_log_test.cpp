@@ -79,8 +79,8 @@ BOOST_AUTO_TEST_CASE(features_that_are_not_written_are_refused_by_name) {  // ca
          land_mode::scd1, "change data feed"},
         {"{\"minReaderVersion\":1,\"minWriterVersion\":4}", "", "\"delta.generationExpression\":\"id\"",
          land_mode::append, "generated column"},
-        {"{\"minReaderVersion\":2,\"minWriterVersion\":5}", "\"delta.columnMapping.mode\":\"name\"", "",
-         land_mode::append, "column mapping by name"},
+        {"{\"minReaderVersion\":2,\"minWriterVersion\":5}", "\"delta.columnMapping.mode\":\"id\"", "",
+         land_mode::append, "column mapping by id"},
         {"{\"minReaderVersion\":1,\"minWriterVersion\":6}", "", "\"delta.identity.start\":1", land_mode::append,
          "identity column"},
         {"{\"minReaderVersion\":3,\"minWriterVersion\":7,\"readerFeatures\":[\"xyz\"],\"writerFeatures\":[\"xyz\"]}",
@@ -127,9 +127,8 @@ BOOST_AUTO_TEST_CASE(columns_that_do_not_fit_are_refused_by_name) {
     };
     refused("id STRING NOT NULL, title STRING", "column id: STRING does not fit BIGINT");
     refused("id BIGINT, title STRING", "column id may be null in the source");
-    refused("id BIGINT NOT NULL, author STRING", "column author (STRING) is not in the table");
-    refused("id BIGINT NOT NULL, user STRUCT<login: BIGINT>", "column user: field login");
-    refused("id BIGINT NOT NULL, labels ARRAY<BIGINT>", "column labels");
+    refused("id BIGINT NOT NULL, user STRUCT<login: BOOLEAN>", "column user.login");
+    refused("id BIGINT NOT NULL, labels ARRAY<BOOLEAN>", "column labels");
     BOOST_TEST((files_below(l.table()) == before));
     // Columns that the source lacks are null.
     flow_spec fewer = issue_flow(land_mode::append);
@@ -157,8 +156,6 @@ BOOST_AUTO_TEST_CASE(names_that_readers_confuse_are_refused) {  // cases 43, 44
     BOOST_TEST(code("id BIGINT, s STRUCT<A: INT, a: INT>") == "destination.column_name");
     BOOST_TEST(code("id BIGINT, s ARRAY<STRUCT<A: INT, a: INT>>") == "destination.column_name");
     BOOST_TEST(code("id BIGINT, `\xc3\x89t` INT, `\xc3\xa9t` INT") == "destination.column_name");
-    BOOST_TEST(code("id BIGINT, `a b` INT") == "config.not_supported");
-    BOOST_TEST(code("id BIGINT, `x,y` INT") == "config.not_supported");
     BOOST_TEST(!fs::exists(l.table()));
     // Odd names that Parquet and Delta take.
     flow_spec flow = issue_flow(land_mode::scd1);
@@ -192,13 +189,15 @@ BOOST_AUTO_TEST_CASE(what_a_mode_needs_is_asked_before_anything_is_written) {
     flow = issue_flow(land_mode::scd1);
     flow.sequence_by = "nothing";
     BOOST_TEST(code_of([&] { l.to->open(flow); }) == "config.sequence_by");
-    BOOST_TEST(code_of([&] { l.open(land_mode::scd2); }) == "config.not_supported");
+    flow = issue_flow(land_mode::scd2);
+    flow.sequence_by.clear();
+    BOOST_TEST(code_of([&] { l.to->open(flow); }) == "config.sequence_by");
     flow = issue_flow(land_mode::append);
     flow.table = "../elsewhere";
     BOOST_TEST(code_of([&] { l.to->open(flow); }) == "config.destination");
     destination_options other;
     for (const auto& [type, code] :
-         {std::pair("postgres", "config.not_supported"), std::pair("oracle", "config.destination")}) {
+         {std::pair("connector", "config.not_supported"), std::pair("oracle", "config.destination")}) {
         other.type = type;
         BOOST_TEST(code_of([&] { make_destination(other, {}, nullptr); }) == code);
     }

@@ -38,15 +38,21 @@ std::map<std::string, std::string> read_back(const std::string& table, const std
 
 int run_python(const std::string& script) { return std::system((python() + " -c \"" + script + "\"").c_str()); }
 
-contents read_table(const std::string& table) {
+std::vector<std::string> live_files(const std::string& table) {
     std::set<std::string> live;
-    contents found;
+    if (!fs::exists(table + "/_delta_log")) return {};
     for (const std::string& name : commits(table)) {
         const delta::actions commit = delta::parse_commit(file_text(table + "/_delta_log/" + name), name);
         for (const auto& r : commit.removes) live.erase(r.path);
         for (const auto& a : commit.adds) live.insert(a.path);
-        ++found.version;
     }
+    return {live.begin(), live.end()};
+}
+
+contents read_table(const std::string& table) {
+    contents found;
+    found.version = static_cast<std::int64_t>(commits(table).size()) - 1;
+    const std::vector<std::string> live = live_files(table);
     found.files = live.size();
     if (live.empty()) return found;
     std::string list;

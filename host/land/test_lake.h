@@ -84,7 +84,7 @@ inline flow_spec issue_flow(land_mode mode) {
     flow.table = "bronze";
     flow.mode = mode;
     flow.primary_keys = {"id"};
-    if (mode == land_mode::scd1) flow.sequence_by = "updated_at";
+    if (mode == land_mode::scd1 || mode == land_mode::scd2) flow.sequence_by = "updated_at";
     flow.cursor = "updated_at";
     flow.schema = issue_schema();
     return flow;
@@ -137,6 +137,9 @@ inline std::vector<std::string> data_files(const std::string& table) {
     std::sort(names.begin(), names.end());
     return names;
 }
+
+// The data files that a table's log names, by its JSON commits alone.
+std::vector<std::string> live_files(const std::string& table);
 
 // What delta-rs sees of a table ("rows", "distinct_keys", "sha256", "version", ...); fails the test if DuckDB's delta extension sees
 // other content.

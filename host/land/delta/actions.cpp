@@ -144,7 +144,8 @@ std::map<std::string, std::string> string_members(std::string_view text) {
 std::string to_json(const add_file& add) {
     std::string out = "{\"add\":{\"path\":" + quote_json(add.path) + ",\"partitionValues\":" + add.partition_values +
                       ",\"size\":" + std::to_string(add.size) +
-                      ",\"modificationTime\":" + std::to_string(add.modification_time) + ",\"dataChange\":true";
+                      ",\"modificationTime\":" + std::to_string(add.modification_time) +
+                      ",\"dataChange\":" + (add.data_change ? "true" : "false");
     if (!add.stats.empty()) out += ",\"stats\":" + quote_json(add.stats);
     if (!add.tags.empty()) out += ",\"tags\":" + add.tags;
     return out + "}}\n";
@@ -153,8 +154,8 @@ std::string to_json(const add_file& add) {
 std::string to_json(const remove_file& remove) {
     return "{\"remove\":{\"path\":" + quote_json(remove.path) +
            ",\"deletionTimestamp\":" + std::to_string(remove.deletion_timestamp) +
-           ",\"dataChange\":true,\"extendedFileMetadata\":true,\"partitionValues\":{},\"size\":" +
-           std::to_string(remove.size) + "}}\n";
+           ",\"dataChange\":" + (remove.data_change ? "true" : "false") +
+           ",\"extendedFileMetadata\":true,\"partitionValues\":{},\"size\":" + std::to_string(remove.size) + "}}\n";
 }
 
 std::string to_json(const txn& t) {

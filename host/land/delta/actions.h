@@ -19,12 +19,14 @@ struct add_file {
     std::string tags;                    // JSON text of an object, may be empty
     std::string partition_values = "{}";
     bool has_deletion_vector = false;
+    bool data_change = true;  // false: its rows were in the table before
 };
 
 struct remove_file {
     std::string path;
     std::int64_t deletion_timestamp = 0;  // ms
     std::int64_t size = 0;
+    bool data_change = true;
 };
 
 struct txn {

@@ -74,22 +74,54 @@ std::string number(std::size_t i) { return std::to_string(i); }
 
 }  // namespace
 
-std::string keys_as(const flow_spec& flow, const std::string& prefix) {
+std::string keys_as(const merge_input& in, const std::string& prefix) {
     std::string out;
-    for (std::size_t i = 0; i < flow.primary_keys.size(); ++i) {
+    for (std::size_t i = 0; i < in.keys.size(); ++i) {
         if (i) out += ", ";
-        out += prefix + duck::quote_name(flow.primary_keys[i]) + " AS k" + number(i);
+        out += prefix + duck::quote_name(in.keys[i]) + " AS k" + number(i);
     }
     return out;
 }
 
-std::string keys_equal(const flow_spec& flow, const std::string& a, const std::string& b) {
+std::string key_names(const merge_input& in, const std::string& prefix) {
     std::string out;
-    for (std::size_t i = 0; i < flow.primary_keys.size(); ++i) {
+    for (std::size_t i = 0; i < in.keys.size(); ++i) out += (i ? ", " : "") + prefix + "k" + number(i);
+    return out;
+}
+
+std::string key_columns(const merge_input& in) {
+    std::string out;
+    for (const std::string& key : in.keys) out += (out.empty() ? "" : ", ") + duck::quote_name(key);
+    return out;
+}
+
+std::string keys_equal(const merge_input& in, const std::string& a, const std::string& b) {
+    std::string out;
+    for (std::size_t i = 0; i < in.keys.size(); ++i) {
         if (i) out += " AND ";
         out += a + ".k" + number(i) + " = " + b + ".k" + number(i);
     }
     return out;
+}
+
+std::vector<const data_file*> all(const std::vector<data_file>& files) {
+    std::vector<const data_file*> pointers;
+    pointers.reserve(files.size());
+    for (const data_file& file : files) pointers.push_back(&file);
+    return pointers;
+}
+
+std::int64_t total_rows(const std::vector<data_file>& files) {
+    std::int64_t rows = 0;
+    for (const data_file& file : files) rows += file.rows;
+    return rows;
+}
+
+void add_all(const std::vector<data_file>& files, plan& made) {
+    for (const data_file& file : files) {
+        if (file.rows > 0) made.adds.push_back(file);
+    }
+    made.result.files_written += static_cast<std::int64_t>(made.adds.size());
 }
 
 std::string staged_relation(const merge_input& in, const std::vector<const data_file*>& files) {
@@ -101,16 +133,24 @@ std::string staged_relation(const merge_input& in, const std::vector<const data_
 
 std::string table_relation(const merge_input& in, const std::vector<std::string>& paths) {
     std::string typed = "SELECT ";
+    std::string cast;
     for (const field& column : in.columns) {
-        typed += "NULL::" + duckdb_type(column.type) + " AS " + duck::quote_name(column.name) + ", ";
+        const std::string name = duck::quote_name(column.stored_name());
+        const std::string of = "::" + duckdb_type(column.type) + " AS " + name + ", ";
+        typed += "NULL" + of;
+        const bool key = std::find(in.keys.begin(), in.keys.end(), column.stored_name()) != in.keys.end();
+        // No filter on a BLOB may reach a file: its bloom filter may hide rows (see writer.cpp).
+        cast += (key && column.type.name == "binary" ? "(" + name + " || ''::BLOB)" : name) + of;
     }
     typed += "0::UBIGINT AS lf_fi, 0::BIGINT AS lf_rn WHERE false";
     std::vector<std::string> names;
     names.reserve(paths.size());
     for (const std::string& path : paths) names.push_back(in.files.path(file_of(path)));
-    return "(" + typed +
+    // An older file may lack columns, also inside structs, or have a narrower type: the casts give the table's.
+    if (paths.empty()) return "(" + typed + ")";
+    return "(SELECT " + cast + "lf_fi, lf_rn FROM (" + typed +
            " UNION ALL BY NAME SELECT *, file_index AS lf_fi, file_row_number AS lf_rn FROM read_parquet(" +
-           file_list(names) + ", union_by_name = true))";
+           file_list(names) + ", union_by_name = true)))";
 }
 
 std::vector<std::string> files_with_keys(const merge_input& in, const std::string& keys) {
@@ -121,10 +161,10 @@ std::vector<std::string> files_with_keys(const merge_input& in, const std::strin
     std::string ranges = "SELECT fi";
     std::string outside = "false";
     std::string inside = "true";
-    for (std::size_t i = 0; i < in.flow.primary_keys.size(); ++i) {
-        const std::string& name = in.flow.primary_keys[i];
+    for (std::size_t i = 0; i < in.keys.size(); ++i) {
+        const std::string& name = in.keys[i];
         const auto column =
-            std::find_if(in.columns.begin(), in.columns.end(), [&](const field& f) { return f.name == name; });
+            std::find_if(in.columns.begin(), in.columns.end(), [&](const field& f) { return f.stored_name() == name; });
         if (column == in.columns.end() || !prunes(column->type)) continue;
         const std::string type = duckdb_type(column->type);
         // Writers that cut instants to milliseconds may have cut a maximum down.

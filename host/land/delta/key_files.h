@@ -21,8 +21,16 @@ std::vector<std::string> files_with_keys(const merge_input& in, const std::strin
 // The table's rows by its statistics, counted where a file has none.
 std::int64_t count_rows(const merge_input& in);
 
-// "\"id\" AS k0, \"org\" AS k1", and "a.k0 = b.k0 AND a.k1 = b.k1".
-std::string keys_as(const flow_spec& flow, const std::string& prefix);
-std::string keys_equal(const flow_spec& flow, const std::string& a, const std::string& b);
+// "\"id\" AS k0, \"org\" AS k1", "k0, k1", "\"id\", \"org\"", and "a.k0 = b.k0 AND a.k1 = b.k1".
+std::string keys_as(const merge_input& in, const std::string& prefix = {});
+std::string key_names(const merge_input& in, const std::string& prefix = {});
+std::string key_columns(const merge_input& in);
+std::string keys_equal(const merge_input& in, const std::string& a, const std::string& b);
+
+// Small pieces that the modes share.
+std::vector<const data_file*> all(const std::vector<data_file>& files);
+std::int64_t total_rows(const std::vector<data_file>& files);
+// Every file with its rows as they are.
+void add_all(const std::vector<data_file>& files, plan& made);
 
 }  // namespace lakeflow::host::delta

@@ -30,6 +30,14 @@ bool apart(std::vector<key_range> ranges) {
     return true;
 }
 
+// Whether files of the one have the columns of the other.
+bool same_files(const std::vector<field>& a, const std::vector<field>& b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const field& x, const field& y) {
+        return x.stored_name() == y.stored_name() && x.type.name == y.type.name &&
+               same_files(x.type.fields, y.type.fields);
+    });
+}
+
 }  // namespace
 
 delta_landing::delta_landing(delta_target& owner) : owner_(owner), commit_id_(random_id()) {}
@@ -49,7 +57,8 @@ void delta_landing::open_duckdb() {
     if (connection_) return;
     owner_.files_->make_folder("");
     connection_.emplace(owner_.shared_->duck()->connect(owner_.shared_->stop));
-    writer_.emplace(*connection_, *owner_.files_, owner_.table_columns());
+    writer_.emplace(*connection_, *owner_.files_, owner_.next_columns().columns);
+    if (owner_.flow_.mode == land_mode::scd2) writer_->begin_versions_at(owner_.stored_name(owner_.flow_.sequence_by));
 }
 
 void delta_landing::add(std::uint32_t partition, record_batch rows) {
@@ -222,8 +231,8 @@ void delta_landing::write_rest() {
 }
 
 void delta_landing::add_deletes(record_batch rows) {
-    if (owner_.flow_.mode != land_mode::scd1) {
-        throw failure("config.not_supported", "table " + owner_.flow_.table + ": deletes land in mode scd1 only");
+    if (owner_.flow_.mode != land_mode::scd1 && owner_.flow_.mode != land_mode::scd2) {
+        throw failure("config.mode", "table " + owner_.flow_.table + ": deletes land in the modes scd1 and scd2 only");
     }
     if (rows.rows() == 0) return;
     key_watch(*rows.schema->get(), owner_.flow_.primary_keys).observe(rows, owner_.flow_.table);
@@ -235,7 +244,7 @@ void delta_landing::add_deletes(record_batch rows) {
     }
     const bool sequenced = !sequence.empty() && find_column(*rows.schema->get(), sequence) >= 0;
     std::string type = "BIGINT";
-    for (const field& column : owner_.table_columns()) {
+    for (const field& column : owner_.next_columns().columns) {
         if (column.name == sequence) type = duckdb_type(column.type);
     }
     columns += (sequenced ? duck::quote_name(sequence) + "::" + type : "NULL::" + type) + " AS s";
@@ -261,12 +270,21 @@ void delta_landing::add_deletes(record_batch rows) {
 plan delta_landing::make_plan() {
     if (rows_ == 0 && !has_deletes_ && owner_.flow_.mode != land_mode::snapshot) return {};
     open_duckdb();
+    const auto stored = [&](const std::vector<std::string>& names) {
+        std::vector<std::string> out;
+        for (const std::string& name : names) out.push_back(owner_.stored_name(name));
+        return out;
+    };
+    const std::string& sequence = owner_.flow_.sequence_by;
     const merge_input in{*connection_,
                          *owner_.files_,
                          *writer_,
                          owner_.table_,
                          owner_.flow_,
-                         owner_.table_columns(),
+                         owner_.next_columns().columns,
+                         stored(owner_.flow_.primary_keys),
+                         sequence.empty() ? std::string() : owner_.stored_name(sequence),
+                         stored(owner_.flow_.track),
                          staged_,
                          has_deletes_ ? "lf_deletes" : "",
                          unique_,
@@ -274,14 +292,20 @@ plan delta_landing::make_plan() {
                          rows_ ? bytes_ / static_cast<std::size_t>(rows_) + 1 : 1,
                          owner_.shared_->options.max_file_rows,
                          static_cast<std::size_t>(owner_.shared_->options.max_file_bytes)};
-    switch (owner_.flow_.mode) {
-        case land_mode::append:
-            return owner_.flow_.rereads && !owner_.flow_.primary_keys.empty() ? plan_keyed_append(in) : plan_append(in);
+    plan made = plan_mode(in);
+    // Types that changed change in all files, unless the table's rows are replaced altogether.
+    if (owner_.next_columns().rewrites) rewrite_rest(in, made);
+    return made;
+}
+
+plan delta_landing::plan_mode(const merge_input& in) {
+    switch (in.flow.mode) {
+        case land_mode::append: return in.flow.rereads && !in.keys.empty() ? plan_keyed_append(in) : plan_append(in);
         case land_mode::scd1: return plan_scd1(in);
+        case land_mode::scd2: return plan_scd2(in);
         case land_mode::snapshot: return plan_snapshot(in);
-        case land_mode::scd2: break;
     }
-    throw failure("config.not_supported", "mode scd2 does not land in Delta yet");
+    return {};
 }
 
 void delta_landing::drop_plan() {
@@ -312,20 +336,27 @@ bool delta_landing::still_valid(const std::vector<actions>& others) const {
     return true;
 }
 
-std::string delta_landing::commit_text(const position&, std::int64_t version, const plan& what) const {
+std::string delta_landing::commit_text(std::int64_t version, const plan& what) {
     const std::int64_t now = owner_.log_.now_ms();
-    const bool create = owner_.table_.version < 0;
     std::string_view operation = "WRITE", mode = "Append";
-    if (owner_.flow_.mode == land_mode::scd1) operation = "MERGE";
+    if (owner_.flow_.mode == land_mode::scd1 || owner_.flow_.mode == land_mode::scd2) operation = "MERGE";
     if (owner_.flow_.mode == land_mode::snapshot) mode = "Overwrite";
     std::string text = commit_info(now, operation, mode, what.blind, commit_id_);
-    if (create) text += owner_.creation(now);
+    // The columns of a table change with rows alone.
+    if (owner_.table_.version < 0 || writer_) text += owner_.schema_actions(now);
     text += to_json(txn{owner_.app_id_, version, now});
-    for (const std::string& path : what.removes) {
+    const auto remove = [&](const std::string& path, bool data_change) {
         const auto file = owner_.table_.files.find(path);
-        text += to_json(remove_file{path, now, file == owner_.table_.files.end() ? 0 : file->second.size});
+        const std::int64_t size = file == owner_.table_.files.end() ? 0 : file->second.size;
+        text += to_json(remove_file{path, now, size, data_change});
+    };
+    for (const std::string& path : what.removes) remove(path, true);
+    for (const std::string& path : what.moved) remove(path, false);
+    for (const data_file& file : what.adds) {
+        add_file add = file.add;
+        add.data_change = !file.moves_rows;
+        text += to_json(add);
     }
-    for (const data_file& file : what.adds) text += to_json(file.add);
     return text;
 }
 
@@ -364,7 +395,7 @@ land_result delta_landing::commit(const position& next) {
         for (const data_file& file : plan_->adds) owner_.files_->sync(file.name);
         if (!owner_.positions_.write(version, {next, false})) owner_.fail_fenced(version);
         const std::int64_t table_version = owner_.table_.version + 1;
-        const std::string text = commit_text(next, version, *plan_);
+        const std::string text = commit_text(version, *plan_);
         attempted_ = true;
         if (owner_.log_.commit(table_version, text)) {
             owner_.table_.apply(parse_commit(text, commit_name(table_version)), table_version);
@@ -401,7 +432,7 @@ land_result delta_landing::unchanged(const position& next) {
 void delta_landing::check_others(const std::vector<actions>& others) {
     if (std::none_of(others.begin(), others.end(), [](const actions& c) { return c.meta || c.proto; })) return;
     owner_.check(owner_.table_);
-    if (writer_ && to_schema_string(owner_.table_columns()) != to_schema_string(writer_->columns())) {
+    if (writer_ && !same_files(owner_.next_columns().columns, writer_->columns())) {
         throw failure(
             "destination.conflict",
             "table " + owner_.flow_.table + ": another writer changed its columns while this batch was written",

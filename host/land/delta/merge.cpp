@@ -13,33 +13,6 @@
 namespace lakeflow::host::delta {
 namespace {
 
-std::vector<const data_file*> all(const std::vector<data_file>& files) {
-    std::vector<const data_file*> pointers;
-    pointers.reserve(files.size());
-    for (const data_file& file : files) pointers.push_back(&file);
-    return pointers;
-}
-
-std::int64_t total_rows(const std::vector<data_file>& files) {
-    std::int64_t rows = 0;
-    for (const data_file& file : files) rows += file.rows;
-    return rows;
-}
-
-std::string key_names(const flow_spec& flow) {
-    std::string out;
-    for (std::size_t i = 0; i < flow.primary_keys.size(); ++i) out += (i ? ", k" : "k") + std::to_string(i);
-    return out;
-}
-
-// Every file with its rows as they are.
-void add_all(const std::vector<data_file>& files, plan& made) {
-    for (const data_file& file : files) {
-        if (file.rows > 0) made.adds.push_back(file);
-    }
-    made.result.files_written += static_cast<std::int64_t>(made.adds.size());
-}
-
 // Rows of the staged files `from`, by `fi`, that `rows` (fi, rn, more) names.
 std::string staged_rows(const merge_input& in, const std::vector<std::int64_t>& from, const std::string& rows,
                         const std::string& more = {}) {
@@ -64,7 +37,7 @@ void write_apart(const merge_input& in, const std::vector<std::int64_t>& from, c
         written.push_back(in.writer.write_query(staged_rows(in, from, keys), in.row_bytes));
     } else {
         in.connection.run("CREATE OR REPLACE TEMP TABLE lf_dest AS SELECT fi, rn, (ntile(" + std::to_string(files) +
-                          ") OVER (ORDER BY " + key_names(in.flow) + ") - 1)::INTEGER AS b FROM " + keys + " n");
+                          ") OVER (ORDER BY " + key_names(in) + ") - 1)::INTEGER AS b FROM " + keys + " n");
         written = in.writer.write_parts(staged_rows(in, from, "lf_dest", ", n.b AS lf_b"), in.row_bytes, files);
         in.connection.run("DROP TABLE lf_dest");
     }
@@ -111,21 +84,20 @@ std::int64_t add_kept(const merge_input& in, const std::string& keep, bool by_ke
 
 // The keys of the staged rows as lf_src (k0.., s, fi, rn, del), one row a key: the last by (sequence, arrival), or the first.
 void make_source(const merge_input& in, bool last) {
-    const bool sequenced = last && !in.flow.sequence_by.empty();
+    const bool sequenced = last && !in.sequence.empty();
     std::string sql = "CREATE OR REPLACE TEMP TABLE lf_src AS SELECT * FROM (";
     if (!in.staged.empty()) {
-        sql += "SELECT " + keys_as(in.flow, "") + ", " +
-               (sequenced ? duck::quote_name(in.flow.sequence_by) : std::string("NULL::BIGINT")) +
+        sql += "SELECT " + keys_as(in) + ", " +
+               (sequenced ? duck::quote_name(in.sequence) : std::string("NULL::BIGINT")) +
                " AS s, lf_fi::BIGINT AS fi, lf_rn AS rn, false AS del FROM " + staged_relation(in, all(in.staged));
     }
     if (!in.deletes.empty()) {
         if (!in.staged.empty()) sql += " UNION ALL ";
-        sql += "SELECT " + key_names(in.flow) + ", s, -1::BIGINT AS fi, rowid::BIGINT AS rn, true AS del FROM " +
-               in.deletes;
+        sql += "SELECT " + key_names(in) + ", s, -1::BIGINT AS fi, rowid::BIGINT AS rn, true AS del FROM " + in.deletes;
     }
     sql += ")";
     if (!in.unique || !in.deletes.empty()) {
-        sql += " QUALIFY row_number() OVER (PARTITION BY " + key_names(in.flow) + " ORDER BY " +
+        sql += " QUALIFY row_number() OVER (PARTITION BY " + key_names(in) + " ORDER BY " +
                (last ? "s DESC NULLS LAST, del DESC, fi DESC, rn DESC" : "fi, rn") + ") = 1";
     }
     in.connection.run(sql);
@@ -142,14 +114,14 @@ std::vector<std::string> make_hits(const merge_input& in) {
             "same BOOLEAN)");
         return candidates;
     }
-    const bool sequenced = in.flow.mode == land_mode::scd1 && !in.flow.sequence_by.empty();
-    const std::string sequence = sequenced ? duck::quote_name(in.flow.sequence_by) : std::string("NULL::BIGINT");
+    const bool sequenced = in.flow.mode == land_mode::scd1 && !in.sequence.empty();
+    const std::string sequence = sequenced ? duck::quote_name(in.sequence) : std::string("NULL::BIGINT");
     // A row without a sequence is older than any with one.
     c.run("CREATE OR REPLACE TEMP TABLE lf_hit AS SELECT c.fi AS cfi, c.rn AS crn, s.fi, s.rn, s.del, " +
           std::string(sequenced ? "coalesce(c.s > s.s, s.s IS NULL AND c.s IS NOT NULL)" : "false") + " AS older, " +
-          (sequenced ? "c.s IS NOT DISTINCT FROM s.s" : "true") + " AS same FROM (SELECT " + keys_as(in.flow, "") +
-          ", " + sequence + " AS s, lf_fi::BIGINT AS fi, lf_rn AS rn FROM " + table_relation(in, candidates) +
-          ") c JOIN lf_src s ON " + keys_equal(in.flow, "c", "s"));
+          (sequenced ? "c.s IS NOT DISTINCT FROM s.s" : "true") + " AS same FROM (SELECT " + keys_as(in) + ", " +
+          sequence + " AS s, lf_fi::BIGINT AS fi, lf_rn AS rn FROM " + table_relation(in, candidates) +
+          ") c JOIN lf_src s ON " + keys_equal(in, "c", "s"));
     return candidates;
 }
 
@@ -169,7 +141,7 @@ void make_same(const merge_input& in, const std::vector<std::string>& candidates
     }
     std::string equal;
     for (const field& column : in.columns) {
-        const std::string name = duck::quote_name(column.name);
+        const std::string name = duck::quote_name(column.stored_name());
         equal += " AND t." + name + " IS NOT DISTINCT FROM s." + name;
     }
     c.run(
@@ -226,7 +198,7 @@ void rewrite_touched(const merge_input& in, const std::vector<std::string>& cand
 plan first_load(const merge_input& in) {
     plan made;
     if (in.staged.empty()) return made;
-    if (in.unique && in.disjoint) {
+    if (in.unique && in.disjoint && in.deletes.empty()) {
         add_all(in.staged, made);
         made.result.rows_landed = total_rows(in.staged);
         return made;
@@ -242,6 +214,16 @@ plan first_load(const merge_input& in) {
     std::iota(every.begin(), every.end(), 0);
     write_apart(in, every, "(SELECT * FROM lf_src WHERE NOT del)", keys, made);
     return made;
+}
+
+// Rows of the table that a snapshot takes out: those whose key it lacks, or as many as there are fewer where there is no key.
+std::int64_t count_gone(const merge_input& in, std::int64_t before, std::int64_t after) {
+    if (in.keys.empty() || in.staged.empty() || before == 0) return std::max<std::int64_t>(0, before - after);
+    std::vector<std::string> paths;
+    for (const auto& [path, file] : in.table.files) paths.push_back(path);
+    return in.connection.integer("SELECT count(*) FROM (SELECT " + keys_as(in) + " FROM " + table_relation(in, paths) +
+                                 ") c ANTI JOIN (SELECT " + keys_as(in) + " FROM " +
+                                 staged_relation(in, all(in.staged)) + ") s ON " + keys_equal(in, "c", "s"));
 }
 
 // Equal rows, however often and in whatever order: counts first, then a sum of hashes, then exactly.
@@ -308,6 +290,19 @@ plan plan_scd1(const merge_input& in) {
     return made;
 }
 
+void rewrite_rest(const merge_input& in, plan& made) {
+    made.blind = false;
+    for (const auto& [path, file] : in.table.files) {
+        if (std::find(made.removes.begin(), made.removes.end(), path) != made.removes.end()) continue;
+        data_file written = in.writer.write_query(
+            "SELECT " + in.writer.column_list("t.") + " FROM " + table_relation(in, {path}) + " t", in.row_bytes);
+        written.moves_rows = true;
+        made.moved.push_back(path);
+        ++made.result.files_rewritten;
+        made.adds.push_back(std::move(written));
+    }
+}
+
 plan plan_snapshot(const merge_input& in) {
     plan made;
     const std::int64_t before = count_rows(in);
@@ -316,15 +311,16 @@ plan plan_snapshot(const merge_input& in) {
                       "the source has no rows for table " + in.flow.table + ", which holds " + std::to_string(before),
                       "check the source; set allow_empty = true on the table if it is empty indeed");
     }
-    if (!in.flow.primary_keys.empty() && !in.unique && !in.staged.empty()) {
+    if (!in.keys.empty() && !in.unique && !in.staged.empty()) {
         // Pages that shift while they are read bring a row twice; its last form counts.
         make_source(in, true);
         if (in.connection.integer("SELECT count(*) FROM lf_src") != total_rows(in.staged)) {
             in.connection.run("CREATE OR REPLACE TEMP TABLE lf_keep AS SELECT fi, rn FROM lf_src");
             made.result.rows_landed = add_kept(in, "lf_keep", false, made);
-            const merge_input distinct{in.connection, in.files,         in.writer,        in.table, in.flow,
-                                       in.columns,    made.adds,        in.deletes,       true,     in.disjoint,
-                                       in.row_bytes,  in.max_file_rows, in.max_file_bytes};
+            const merge_input distinct{in.connection, in.files,     in.writer,        in.table,
+                                       in.flow,       in.columns,   in.keys,          in.sequence,
+                                       in.track,      made.adds,    in.deletes,       true,
+                                       in.disjoint,   in.row_bytes, in.max_file_rows, in.max_file_bytes};
             made.unchanged = equals_table(distinct);
         } else {
             made.unchanged = equals_table(in);
@@ -342,7 +338,15 @@ plan plan_snapshot(const merge_input& in) {
         return made;
     }
     for (const auto& [path, file] : in.table.files) made.removes.push_back(path);
-    made.result.rows_deleted = std::max<std::int64_t>(0, before - made.result.rows_landed);
+    made.result.rows_deleted = count_gone(in, before, made.result.rows_landed);
+    const double share = before > 0 ? static_cast<double>(made.result.rows_deleted) / static_cast<double>(before) : 0;
+    if (share > in.flow.max_delete_ratio) {
+        throw failure("destination.too_many_deletes",
+                      "the source lacks " + std::to_string(made.result.rows_deleted) + " of the " +
+                          std::to_string(before) + " rows of table " + in.flow.table +
+                          ", more than max_delete_ratio allows",
+                      "check the source; raise max_delete_ratio of the table if they are gone indeed");
+    }
     return made;
 }
 

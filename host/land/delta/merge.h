@@ -19,6 +19,7 @@ namespace lakeflow::host::delta {
 struct plan {
     std::vector<data_file> adds;
     std::vector<std::string> removes;  // paths as the log has them
+    std::vector<std::string> moved;    // removed too: their rows stand in other files now, as they were
     land_result result;
     bool blind = false;      // nothing of the table was read for it
     bool unchanged = false;  // a snapshot equal to the table
@@ -31,6 +32,9 @@ struct merge_input {
     const snapshot& table;
     const flow_spec& flow;
     const std::vector<field>& columns;     // of the table
+    std::vector<std::string> keys;         // the key columns; all names as the files have them
+    std::string sequence;                  // the sequence column, empty: arrival
+    std::vector<std::string> track;        // scd2: the columns of which a difference opens a version, empty: all
     const std::vector<data_file>& staged;  // by arrival
     std::string
         deletes;  // a table of the connection with the staged tombstones (k0, k1, ..., s); empty: there are none
@@ -47,6 +51,10 @@ plan plan_append(const merge_input& in);
 plan plan_keyed_append(const merge_input& in);
 // The last row of a key in the batch, by (sequence, arrival), replaces the table's unless that is newer.
 plan plan_scd1(const merge_input& in);
+// Each row opens a version of its key at its sequence, and closes the one before it (scd2.cpp).
+plan plan_scd2(const merge_input& in);
+// Makes the files anew that `made` leaves as they are, with the types that the table's columns have now.
+void rewrite_rest(const merge_input& in, plan& made);
 // The staged rows are the whole table.
 plan plan_snapshot(const merge_input& in);
 

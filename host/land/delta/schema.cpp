@@ -55,12 +55,19 @@ type type_from_arrow(const ArrowSchema& node, const std::string& path) {
         case type_id::date32: return {"date", {}};
         case type_id::timestamp_utc: return {"timestamp", {}};
         case type_id::timestamp_local: return {"timestamp_ntz", {}};
-        case type_id::list: return {"array", {field_from_arrow(*node.children[0], path + ".element")}};
+        // The parts of lists and maps have fixed names, whatever Arrow calls them.
+        case type_id::list: {
+            field element = field_from_arrow(*node.children[0], path + ".element");
+            element.name = "element";
+            return {"array", {std::move(element)}};
+        }
         case type_id::map: {
             const ArrowSchema& entries = *node.children[0];
-            return {"map",
-                    {field_from_arrow(*entries.children[0], path + ".key"),
-                     field_from_arrow(*entries.children[1], path + ".value")}};
+            field key = field_from_arrow(*entries.children[0], path + ".key");
+            field value = field_from_arrow(*entries.children[1], path + ".value");
+            key.name = "key";
+            value.name = "value";
+            return {"map", {std::move(key), std::move(value)}};
         }
         case type_id::struct_: {
             type made{"struct", {}};
@@ -188,25 +195,15 @@ std::string fold_case(std::string_view name) {
     return out;
 }
 
-void check_inner(const field& f, const std::string& table, const std::string& where, bool any_character);
-
-// `any_character`: the destination takes names that Delta does not.
-void check_level(const std::vector<field>& fields, const std::string& table, const std::string& path,
-                 bool any_character) {
+// Names of one level, and those of the structs below it, below lists and maps too.
+void check_level(const std::vector<field>& fields, const std::string& table, const std::string& path) {
     std::map<std::string, std::string> seen;
     for (const field& f : fields) {
         const std::string where = path.empty() ? f.name : path + "." + f.name;
         if (f.name.empty()) {
-            throw failure("config.not_supported",
-                          "table " + table + " has a column without a name" + (path.empty() ? "" : " inside " + path) +
-                              ", which needs column mapping",
+            throw failure("destination.column_name",
+                          "table " + table + " has a column without a name" + (path.empty() ? "" : " inside " + path),
                           "leave it out with `columns`");
-        }
-        if (const std::size_t bad = f.name.find_first_of(" ,;{}()\n\t="); !any_character && bad != std::string::npos) {
-            throw failure("config.not_supported",
-                          "column " + where + " of table " + table + " has the character '" + f.name[bad] +
-                              "' in its name, which a Delta table takes only with column mapping",
-                          "leave it out with `columns`, or use another destination");
         }
         const auto [other, fresh] = seen.emplace(fold_case(f.name), where);
         if (!fresh) {
@@ -214,38 +211,14 @@ void check_level(const std::vector<field>& fields, const std::string& table, con
                           "columns " + other->second + " and " + where + " of table " + table + " differ only by case",
                           "leave one of them out with `columns`: Spark and DuckDB could not open the table");
         }
-        check_inner(f, table, where, any_character);
-    }
-}
-
-// Structs at any depth, below lists and maps too.
-void check_inner(const field& f, const std::string& table, const std::string& where, bool any_character) {
-    if (f.type.name == "struct") return check_level(f.type.fields, table, where, any_character);
-    for (const field& inner : f.type.fields) check_inner(inner, table, where, any_character);
-}
-
-// The first difference between a flow's type and a table's; empty if the flow's values fit.
-std::string difference(const type& flow, const type& table) {
-    if (flow.name != table.name) return spark_type(flow) + " does not fit " + spark_type(table);
-    if (flow.name == "struct") {
-        for (const field& f : flow.fields) {
-            const auto same = [&](const field& t) { return t.name == f.name; };
-            const auto found = std::find_if(table.fields.begin(), table.fields.end(), same);
-            if (found == table.fields.end()) return "field " + f.name + " is new";
-            if (f.nullable && !found->nullable) return "field " + f.name + " may be null here and not there";
-            if (std::string why = difference(f.type, found->type); !why.empty()) return "field " + f.name + ": " + why;
+        const field* inner = &f;
+        // The elements of lists and the keys of maps have no names of their own.
+        while (inner->type.name == "array") inner = &inner->type.fields[0];
+        if (inner->type.name == "struct") check_level(inner->type.fields, table, where);
+        if (inner->type.name == "map") {
+            for (const field& side : inner->type.fields) check_level({side}, table, where);
         }
-        if (flow.fields.size() != table.fields.size()) return "a field of the table's is missing";
-        for (std::size_t i = 0; i < flow.fields.size(); ++i) {
-            if (flow.fields[i].name != table.fields[i].name) return "the fields have another order";
-        }
-        return {};
     }
-    for (std::size_t i = 0; i < flow.fields.size() && i < table.fields.size(); ++i) {
-        if (flow.fields[i].nullable && !table.fields[i].nullable) return "its elements may be null here and not there";
-        if (std::string why = difference(flow.fields[i].type, table.fields[i].type); !why.empty()) return why;
-    }
-    return {};
 }
 
 bool has_type(const std::vector<field>& fields, std::string_view name) {
@@ -313,7 +286,7 @@ std::string duckdb_type(const type& t) {
         std::string out = "STRUCT(";
         for (const field& f : t.fields) {
             if (out.size() > 7) out += ", ";
-            out += duck::quote_name(f.name) + " " + duckdb_type(f.type);
+            out += duck::quote_name(f.stored_name()) + " " + duckdb_type(f.type);
         }
         return out + ")";
     }
@@ -341,28 +314,15 @@ std::string spark_type(const type& t) {
     return out;
 }
 
-void check_names(const std::vector<field>& columns, const std::string& table) {
-    check_level(columns, table, {}, false);
-}
+void check_names(const std::vector<field>& columns, const std::string& table) { check_level(columns, table, {}); }
 
-void check_case(const std::vector<field>& columns, const std::string& table) { check_level(columns, table, {}, true); }
+void check_case(const std::vector<field>& columns, const std::string& table) { check_level(columns, table, {}); }
 
-void check_fits(const std::vector<field>& flow, const std::vector<field>& table, const std::string& name) {
-    const auto fail = [&](const std::string& why) {
-        throw failure("destination.schema", "table " + name + ": " + why,
-                      "land into another table with `destination`, or change the columns of this one");
-    };
-    for (const field& f : flow) {
-        const auto found = std::find_if(table.begin(), table.end(), [&](const field& t) { return t.name == f.name; });
-        if (found == table.end()) fail("column " + f.name + " (" + spark_type(f.type) + ") is not in the table");
-        if (std::string why = difference(f.type, found->type); !why.empty()) fail("column " + f.name + ": " + why);
-        if (f.nullable && !found->nullable)
-            fail("column " + f.name + " may be null in the source and not in the table");
-    }
-    for (const field& t : table) {
-        const bool there = std::any_of(flow.begin(), flow.end(), [&](const field& f) { return f.name == t.name; });
-        if (!there && !t.nullable) fail("column " + t.name + " may not be null, and the source does not have it");
-    }
+bool needs_mapping(std::string_view name) { return name.find_first_of(" ,;{}()\n\t=") != std::string_view::npos; }
+
+bool need_mapping(const std::vector<field>& columns) {
+    return std::any_of(columns.begin(), columns.end(),
+                       [](const field& f) { return needs_mapping(f.name) || need_mapping(f.type.fields); });
 }
 
 protocol protocol_for(const std::vector<field>& columns) {
@@ -379,8 +339,9 @@ protocol protocol_for(const std::vector<field>& columns) {
 
 void check_table(const snapshot& table, intent what, const std::string& name) {
     static const std::set<std::string, std::less<>> known = {
-        "appendOnly",    "invariants",      "checkConstraints", "changeDataFeed",  "generatedColumns",
-        "columnMapping", "identityColumns", "timestampNtz",     "deletionVectors", "vacuumProtocolCheck",
+        "appendOnly",           "invariants",    "checkConstraints", "changeDataFeed",
+        "generatedColumns",     "columnMapping", "identityColumns",  "typeWidening",
+        "typeWidening-preview", "timestampNtz",  "deletionVectors",  "vacuumProtocolCheck",
     };
     const protocol& p = table.proto;
     if (p.min_reader > 3) refuse(name, "Delta reader version " + std::to_string(p.min_reader));
@@ -394,7 +355,8 @@ void check_table(const snapshot& table, intent what, const std::string& name) {
         refuse(name, "partition columns (" + table.meta.partition_columns.front() + ", ...)");
     for (const auto& [key, value] : table.meta.configuration) {
         if (key.starts_with("delta.constraints.")) refuse(name, "a CHECK constraint (" + key.substr(18) + ")");
-        if (key == "delta.columnMapping.mode" && value != "none") refuse(name, "column mapping by " + value);
+        if (key == "delta.columnMapping.mode" && value != "none" && value != "name")
+            refuse(name, "column mapping by " + value);
     }
     if (is_on(table.meta, "delta.enableRowTracking")) refuse(name, "row tracking");
     if (what == intent::rewrite) {

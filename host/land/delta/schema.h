@@ -23,7 +23,14 @@ struct field {
     delta::type type;
     bool nullable = true;
     std::string metadata = "{}";  // JSON text
+    std::string stored = {};      // the name that files use, where a table maps names; empty: its own
+
+    const std::string& stored_name() const noexcept { return stored.empty() ? name : stored; }
 };
+
+// The bounds of a version, in a table of mode scd2.
+inline constexpr const char* start_column = "__START_AT";
+inline constexpr const char* end_column = "__END_AT";
 
 // The columns that land: all but those of type null, which are left out until they have a type. Throws schema.unsupported, naming
 // the column, for a null type below the top.
@@ -32,21 +39,22 @@ std::vector<field> from_arrow(const ArrowSchema& schema);
 std::vector<field> parse_schema(std::string_view schema_string);
 std::string to_schema_string(const std::vector<field>& columns);
 
-// "BIGINT", "STRUCT(\"a\" VARCHAR)". Throws destination.unsupported_table for a type that DuckDB does not have.
+// "BIGINT", "STRUCT(\"a\" VARCHAR)", with the names that files use. Throws destination.unsupported_table for a type that DuckDB does not have.
 std::string duckdb_type(const type& t);
 // "BIGINT", "STRUCT<a: STRING>": for people.
 std::string spark_type(const type& t);
 
-// Checks names before anything is written: no empty name, none with a character that Delta refuses without column mapping, none
-// that differs from another of its level only by case. Throws destination.column_name or config.not_supported naming the column.
+// Checks names before anything is written: no empty name, none that differs from another of its level only by case. Throws
+// destination.column_name naming the columns.
 void check_names(const std::vector<field>& columns, const std::string& table);
 
-// Only that no two names of a level differ by case alone: for DuckDB, which folds it.
+// The same, for the duckdb destination.
 void check_case(const std::vector<field>& columns, const std::string& table);
 
-// Checks that rows of a flow fit a table: each column is there, of the same type, and may be null there if it may be here; a column
-// of the table that the flow lacks must be nullable. Throws destination.schema naming table and column.
-void check_fits(const std::vector<field>& flow, const std::vector<field>& table, const std::string& name);
+// Whether Delta or Parquet take a name only under another that the table maps it to: for a space or one of ,;{}()=, a tab, a newline.
+bool needs_mapping(std::string_view name);
+// Any name at any depth.
+bool need_mapping(const std::vector<field>& columns);
 
 // What a new table of these columns needs.
 protocol protocol_for(const std::vector<field>& columns);

@@ -106,12 +106,12 @@ void put(std::string& object, const std::string& name, const std::string& value)
 parts collect(const std::vector<field>& columns, const file_stats& from, const std::string& path) {
     parts made;
     for (const field& f : columns) {
-        const std::string key = path.empty() ? duck::quote_name(f.name) : path + "." + duck::quote_name(f.name);
+        const std::string key = (path.empty() ? "" : path + ".") + duck::quote_name(f.stored_name());
         if (f.type.name == "struct") {
             const parts inner = collect(f.type.fields, from, key);
-            if (!inner.min.empty()) put(made.min, f.name, inner.min + "}");
-            if (!inner.max.empty()) put(made.max, f.name, inner.max + "}");
-            if (!inner.nulls.empty()) put(made.nulls, f.name, inner.nulls + "}");
+            if (!inner.min.empty()) put(made.min, f.stored_name(), inner.min + "}");
+            if (!inner.max.empty()) put(made.max, f.stored_name(), inner.max + "}");
+            if (!inner.nulls.empty()) put(made.nulls, f.stored_name(), inner.nulls + "}");
             continue;
         }
         if (f.type.name == "array" || f.type.name == "map") continue;
@@ -120,12 +120,14 @@ parts collect(const std::vector<field>& columns, const file_stats& from, const s
         const column_stats& stats = found->second;
         const auto has = [&](const char* name) { return stats.find(name) != stats.end(); };
         if (has("min")) {
-            if (const auto bound = bound_json(f.type, stats.find("min")->second, false)) put(made.min, f.name, *bound);
+            if (const auto bound = bound_json(f.type, stats.find("min")->second, false))
+                put(made.min, f.stored_name(), *bound);
         }
         if (has("max")) {
-            if (const auto bound = bound_json(f.type, stats.find("max")->second, true)) put(made.max, f.name, *bound);
+            if (const auto bound = bound_json(f.type, stats.find("max")->second, true))
+                put(made.max, f.stored_name(), *bound);
         }
-        if (has("null_count")) put(made.nulls, f.name, stats.find("null_count")->second);
+        if (has("null_count")) put(made.nulls, f.stored_name(), stats.find("null_count")->second);
     }
     return made;
 }

@@ -25,8 +25,8 @@ delta_target::delta_target(std::shared_ptr<environment> shared, flow_spec flow)
         throw failure("schema.unsupported", "table " + flow_.table + " has no column that could land",
                       "name columns with `columns`, or declare a schema");
     }
-    check_names(columns_, flow_.table);
     check_flow();
+    check_names(columns_, flow_.table);
     refresh();
 }
 
@@ -35,13 +35,16 @@ void delta_target::check_flow() {
     const auto column = [&](const std::string& name) {
         return std::find_if(columns_.begin(), columns_.end(), [&](const field& f) { return f.name == name; });
     };
-    if (flow_.mode == land_mode::scd2) {
-        throw failure("config.not_supported", "table " + flow_.table + ": mode scd2 does not land in Delta yet",
-                      "use mode = \"scd1\" or \"append\"");
-    }
-    if (flow_.mode == land_mode::scd1 && flow_.primary_keys.empty()) {
-        throw failure("config.primary_keys", "table " + flow_.table + " has mode scd1 and no primary keys",
+    const bool merges = flow_.mode == land_mode::scd1 || flow_.mode == land_mode::scd2;
+    const std::string mode(to_string(flow_.mode));
+    if (merges && flow_.primary_keys.empty()) {
+        throw failure("config.primary_keys", "table " + flow_.table + " has mode " + mode + " and no primary keys",
                       "name them with `primary_keys`, or use mode = \"append\"");
+    }
+    if (flow_.mode == land_mode::scd2 && flow_.sequence_by.empty()) {
+        throw failure("config.sequence_by",
+                      "table " + flow_.table + " has mode scd2 and no column that says when a version begins",
+                      "name it with `sequence_by`, or use mode = \"scd1\"");
     }
     for (const std::string& key : flow_.primary_keys) {
         const auto found = column(key);
@@ -60,13 +63,51 @@ void delta_target::check_flow() {
             throw failure("config.sequence_by", "table " + flow_.table + " has no column " + flow_.sequence_by +
                                                     ", which is to be its sequence");
         }
+        if (flow_.mode == land_mode::scd2) {
+            throw failure("config.sequence_by",
+                          "table " + flow_.table + ": column " + flow_.sequence_by +
+                              " has no value yet that would give it a type",
+                          "declare its type, or name another `sequence_by`");
+        }
         flow_.sequence_by.clear();
+    }
+    if (flow_.mode == land_mode::scd2) add_bounds();
+}
+
+// The columns of a version's bounds, of the type of the sequence.
+void delta_target::add_bounds() {
+    const auto sequence =
+        std::find_if(columns_.begin(), columns_.end(), [&](const field& f) { return f.name == flow_.sequence_by; });
+    if (!sequence->type.fields.empty()) {
+        throw failure("config.sequence_by", "table " + flow_.table + ": column " + sequence->name + " is a " +
+                                                spark_type(sequence->type) + ", which cannot be a sequence");
+    }
+    const type bound = sequence->type;
+    for (const char* name : {start_column, end_column}) {
+        const auto same = [&](const field& f) { return equal_no_case(f.name, name); };
+        if (const auto taken = std::find_if(columns_.begin(), columns_.end(), same); taken != columns_.end()) {
+            throw failure("destination.column_name",
+                          "table " + flow_.table + ": mode scd2 adds a column " + name +
+                              ", and the source has a column " + taken->name,
+                          "leave it out with `columns`");
+        }
+        columns_.push_back({name, bound, true, "{}"});
     }
 }
 
 void delta_target::check(const snapshot& table) const {
     check_table(table, intent_of(flow_.mode), flow_.table);
-    check_fits(columns_, parse_schema(table.meta.schema_string), flow_.table);
+    const auto columns = columns_of(table.meta);
+    const bool history =
+        std::any_of(columns.begin(), columns.end(), [](const field& f) { return f.name == end_column; });
+    if (history != (flow_.mode == land_mode::scd2) && flow_.mode != land_mode::append) {
+        throw failure("destination.schema",
+                      history ? "table " + flow_.table + " holds history (mode scd2), which mode " +
+                                    std::string(to_string(flow_.mode)) + " would overwrite"
+                              : "table " + flow_.table + " holds no history: its rows do not say since when they hold",
+                      "land into another table with `destination`");
+    }
+    evolve(table, columns_, flow_);
 }
 
 void delta_target::refresh() {
@@ -97,13 +138,20 @@ std::unique_ptr<landing> delta_target::begin() {
     return std::make_unique<delta_landing>(*this);
 }
 
-const std::vector<field>& delta_target::table_columns() {
-    if (table_.version < 0) return columns_;
-    if (parsed_schema_ != table_.meta.schema_string) {
-        parsed_schema_ = table_.meta.schema_string;
-        parsed_columns_ = parse_schema(parsed_schema_);
+const evolution& delta_target::next_columns() {
+    const std::string& now = table_.meta.schema_string;
+    if (!evolution_ || evolved_from_ != now) {
+        evolution_ = evolve(table_, columns_, flow_);
+        evolved_from_ = now;
     }
-    return parsed_columns_;
+    return *evolution_;
+}
+
+std::string delta_target::stored_name(const std::string& column) {
+    for (const field& f : next_columns().columns) {
+        if (f.name == column) return f.stored_name();
+    }
+    return column;
 }
 
 std::uint32_t delta_target::take_over() {
@@ -148,14 +196,17 @@ void delta_target::commit_position(const stored_position& p, std::string_view op
     }
 }
 
-std::string delta_target::creation(std::int64_t now_ms) const {
-    metadata meta;
-    meta.id = random_id();
-    for (const std::size_t at : {8u, 13u, 18u, 23u}) meta.id.insert(at, "-");
-    meta.name = flow_.table;
-    meta.schema_string = to_schema_string(columns_);
-    meta.created_time = now_ms;
-    return to_json(protocol_for(columns_)) + to_json(meta);
+std::string delta_target::schema_actions(std::int64_t now_ms) {
+    const evolution& next = next_columns();
+    if (!next.changed) return {};
+    metadata meta = next.meta;
+    if (table_.version < 0) {
+        meta.id = random_id();
+        for (const std::size_t at : {8u, 13u, 18u, 23u}) meta.id.insert(at, "-");
+        meta.created_time = now_ms;
+    }
+    const std::string proto = to_json(next.proto);
+    return (table_.version < 0 || proto != to_json(table_.proto) ? proto : std::string()) + to_json(meta);
 }
 
 void delta_target::fail_fenced(std::int64_t found) const {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "host/land/delta/delta.h"
+#include "host/land/delta/evolution.h"
 #include "host/land/delta/log.h"
 #include "host/land/delta/merge.h"
 #include "host/land/delta/position_file.h"
@@ -36,18 +37,22 @@ class delta_target final : public target {
     // Commits a txn alone: for reset, and to fence off older runs at once.
     void commit_position(const stored_position& p, std::string_view operation);
     void check_flow();
+    void add_bounds();
     // Checks that `table` (as it is now) can take the flow's rows.
     void check(const snapshot& table) const;
-    // protocol and metaData of a table that is not there yet.
-    std::string creation(std::int64_t now_ms) const;
+    // protocol and metaData, where the table is not there yet or its columns change.
+    std::string schema_actions(std::int64_t now_ms);
+    // What the table's columns become with the next commit of rows.
+    const evolution& next_columns();
+    // The name that files use for a column of the flow.
+    std::string stored_name(const std::string& column);
     [[noreturn]] void fail_fenced(std::int64_t found) const;
 
     std::shared_ptr<environment> shared_;
     flow_spec flow_;
     std::vector<field> columns_;  // the flow's, without those of type null
-    const std::vector<field>& table_columns();
-    std::vector<field> parsed_columns_;  // of parsed_schema_
-    std::string parsed_schema_;
+    std::optional<evolution> evolution_;
+    std::string evolved_from_;  // the schema that it began with
     std::shared_ptr<store> files_;
     delta_log log_;
     position_files positions_;
@@ -83,13 +88,14 @@ class delta_landing final : public landing {
     bool all_apart() const;
     bool lies_between(const std::string& low, const std::string& high) const;
     plan make_plan();
+    static plan plan_mode(const merge_input& in);
     void drop_plan();
     void drop_plan_files();
     void check_others(const std::vector<actions>& others);
     land_result unchanged(const position& next);
     bool still_valid(const std::vector<actions>& others) const;
     bool was_mine(const std::vector<actions>& others) const;
-    std::string commit_text(const position& next, std::int64_t version, const plan& what) const;
+    std::string commit_text(std::int64_t version, const plan& what);
     void clean_up(const plan* taken, std::int64_t version);
     land_result replayed(const position& next) const;
 

@@ -9,6 +9,7 @@
 #include "host/base/clock.h"
 #include "host/base/error.h"
 #include "host/base/text.h"
+#include "host/land/delta/evolution.h"
 #include "host/land/delta/stats.h"
 
 namespace lakeflow::host::delta {
@@ -25,11 +26,6 @@ constexpr std::size_t parts_bytes = 32u << 20;
 std::int64_t row_group_rows(std::size_t row_bytes) {
     const auto fit = static_cast<std::int64_t>(row_group_bytes / std::max<std::size_t>(row_bytes, 1));
     return std::clamp(fit / vector_rows * vector_rows, vector_rows, largest_row_group);
-}
-
-std::string copy_options(std::size_t row_bytes) {
-    return "FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1, ROW_GROUP_SIZE " +
-           std::to_string(row_group_rows(row_bytes)) + ", RETURN_STATS";
 }
 
 class buffer_source final : public duck::batch_source {
@@ -56,6 +52,29 @@ file_stats read_stats(const duck::value& map) {
     return stats;
 }
 
+// The numbers of mapped columns, for COPY: "\"a\": 1, \"s\": {__duckdb_field_id: 2, \"b\": 3}".
+std::string ids_of(const std::vector<field>& fields, const std::string& parent = "struct") {
+    std::string out;
+    for (const field& f : fields) {
+        // Elements, keys and values have fixed names in a file, whatever Arrow calls them.
+        std::string name = f.stored_name();
+        if (parent == "array") name = "element";
+        if (parent == "map") name = &f == fields.data() ? "key" : "value";
+        const auto members = string_members(f.metadata);
+        const auto id = members.find("delta.columnMapping.id");
+        std::string inner;
+        if (f.type.name == "struct" || f.type.name == "array" || f.type.name == "map")
+            inner = ids_of(f.type.fields, f.type.name);
+        std::string value;
+        if (!inner.empty())
+            value = "{" + (id == members.end() ? "" : "__duckdb_field_id: " + id->second + ", ") + inner + "}";
+        else if (id != members.end())
+            value = id->second;
+        if (!value.empty()) out += (out.empty() ? "" : ", ") + duck::quote_name(name) + ": " + value;
+    }
+    return out;
+}
+
 }  // namespace
 
 std::string new_file_name() {
@@ -64,11 +83,21 @@ std::string new_file_name() {
     return "part-00000-" + id + ".zstd.parquet";
 }
 
+file_writer::file_writer(duck::connection& connection, store& files, std::vector<field> columns)
+    : connection_(connection), files_(files), columns_(std::move(columns)), field_ids_(ids_of(columns_)) {}
+
+// Without bloom filters: DuckDB 1.5.6 takes rows for absent by those of a BLOB column, where a value is not ASCII.
+std::string file_writer::copy_options(std::int64_t group_rows) const {
+    return "FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1, WRITE_BLOOM_FILTER false, ROW_GROUP_SIZE " +
+           std::to_string(group_rows) + (field_ids_.empty() ? "" : ", FIELD_IDS {" + field_ids_ + "}") +
+           ", RETURN_STATS";
+}
+
 std::string file_writer::column_list(const std::string& prefix) const {
     std::string out;
     for (const field& column : columns_) {
         if (!out.empty()) out += ", ";
-        out += prefix + duck::quote_name(column.name);
+        out += prefix + duck::quote_name(column.stored_name());
     }
     return out;
 }
@@ -89,20 +118,25 @@ data_file file_writer::write_query(const std::string& sql, std::size_t row_bytes
     const std::string name = new_file_name();
     written_.insert(name);
     auto rows = connection_.query("COPY (" + sql + ") TO " + duck::quote_text(files_.path(name)) + " (" +
-                                  copy_options(row_bytes) + ")");
+                                  copy_options(row_group_rows(row_bytes)) + ")");
     if (!rows.next()) throw failure("destination.duckdb", "COPY gave no statistics");
     return copied(rows, name, row_bytes);
 }
 
 data_file file_writer::write(row_buffer rows, const std::shared_ptr<const arrow_schema>& schema) {
     const std::size_t row_bytes = rows.bytes() / static_cast<std::size_t>(std::max<std::int64_t>(rows.rows(), 1));
-    const duck::scan scan = connection_.add_scan(schema, std::make_shared<buffer_source>(std::move(rows)));
+    const auto stored = stored_schema(*schema->get(), columns_);
+    const duck::scan scan = connection_.add_scan(stored, std::make_shared<buffer_source>(std::move(rows)));
     std::string list;
     for (const field& column : columns_) {
-        const std::string name = duck::quote_name(column.name);
-        if (!list.empty()) list += ", ";
-        list +=
-            find_column(*schema->get(), column.name) >= 0 ? name : "NULL::" + duckdb_type(column.type) + " AS " + name;
+        const std::string name = duck::quote_name(column.stored_name());
+        std::string value = "NULL";
+        if (!sequence_.empty() && column.name == start_column)
+            value = duck::quote_name(sequence_);
+        else if (find_column(*schema->get(), column.name) >= 0)
+            value = name;
+        // The table's type may be wider than the flow's.
+        list += (list.empty() ? "" : ", ") + value + "::" + duckdb_type(column.type) + " AS " + name;
     }
     return write_query("SELECT " + list + " FROM " + scan.sql(), row_bytes);
 }
@@ -128,8 +162,8 @@ std::vector<data_file> file_writer::write_parts(const std::string& sql, std::siz
         std::map<std::int64_t, std::string> left;
         auto rows = connection_.query("COPY (SELECT " + column_list() + (step > 1 ? ", lf_b" : "") + ", lf_b // " +
                                       std::to_string(step) + " AS lf_part FROM (" + sql + ")) TO " +
-                                      duck::quote_text(files_.path(folder)) + " (" + copy_options(row_bytes) +
-                                      ", PARTITION_BY (lf_part))");
+                                      duck::quote_text(files_.path(folder)) + " (" +
+                                      copy_options(row_group_rows(row_bytes)) + ", PARTITION_BY (lf_part))");
         while (rows.next()) {
             const std::string path(rows[0].text());
             const auto name = path.rfind('/');
@@ -190,10 +224,8 @@ std::vector<data_file> file_writer::write_run(const std::string& sql, std::size_
         files_.remove(folder);
     };
     try {
-        auto rows = connection_.query("COPY (" + sql + ") TO " + duck::quote_text(files_.path(folder)) +
-                                      " (FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1, ROW_GROUP_SIZE " +
-                                      std::to_string(group) + ", ROW_GROUPS_PER_FILE " + std::to_string(groups) +
-                                      ", RETURN_STATS)");
+        auto rows = connection_.query("COPY (" + sql + ") TO " + duck::quote_text(files_.path(folder)) + " (" +
+                                      copy_options(group) + ", ROW_GROUPS_PER_FILE " + std::to_string(groups) + ")");
         while (rows.next()) {
             const std::string path(rows[0].text());
             if (rows[1].integer() == 0) continue;

@@ -22,6 +22,8 @@ struct data_file {
     std::int64_t rows = 0;
     std::size_t bytes = 0;  // in memory, about
 
+    bool moves_rows = false;  // its rows were in the table before
+
     // Of the keys, where they were watched: in strict order, and their range (see key_watch).
     bool ordered = false;
     std::string key_min, key_max;
@@ -32,8 +34,10 @@ struct data_file {
 
 class file_writer {
   public:
-    file_writer(duck::connection& connection, store& files, std::vector<field> columns)
-        : connection_(connection), files_(files), columns_(std::move(columns)) {}
+    file_writer(duck::connection& connection, store& files, std::vector<field> columns);
+
+    // Rows of buffers are versions that begin at this column's value (mode scd2).
+    void begin_versions_at(std::string sequence) { sequence_ = std::move(sequence); }
 
     // The rows of a buffer as one file. Columns of the table that the rows lack are null.
     data_file write(row_buffer rows, const std::shared_ptr<const arrow_schema>& schema);
@@ -47,7 +51,7 @@ class file_writer {
     // of each of a few files at once, never a sorted run: DuckDB's sort keeps wide rows pinned past its memory limit.
     std::vector<data_file> write_parts(const std::string& sql, std::size_t row_bytes, std::int64_t parts);
 
-    // "\"id\", \"name\"", with a prefix before each: "s.\"id\", s.\"name\"".
+    // As files have them: "\"id\", \"name\"", with a prefix before each: "s.\"id\", s.\"name\"".
     std::string column_list(const std::string& prefix = {}) const;
 
     const std::vector<field>& columns() const noexcept { return columns_; }
@@ -57,11 +61,14 @@ class file_writer {
 
   private:
     std::vector<data_file> write_small(const std::string& sql, std::size_t row_bytes, std::int64_t file_rows);
+    std::string copy_options(std::int64_t group_rows) const;
     data_file copied(duck::result& row, const std::string& name, std::size_t row_bytes) const;
 
     duck::connection& connection_;
     store& files_;
     std::vector<field> columns_;
+    std::string sequence_;
+    std::string field_ids_;  // of mapped columns, for COPY
     std::set<std::string> written_;
 };
 
