@@ -38,8 +38,9 @@ void buffer::grow(std::size_t more) {
     capacity_ = capacity;
 }
 
-void buffer::shrink() noexcept {
-    const std::size_t capacity = std::max<std::size_t>(size_, 64);
+void buffer::fit() noexcept {
+    if (size_ == 0) return;
+    const std::size_t capacity = (size_ + 64) / 64 * 64;
     void* data = std::realloc(data_, capacity);
     if (!data) return;  // it stays as large as it was
     data_ = static_cast<std::uint8_t*>(data);

@@ -82,9 +82,10 @@ class buffer {
         if (count > capacity_ - size_) grow(count);
     }
     // Moves the bytes out. The next ones are expected to be about as many: a column that gives batch after batch grows once a batch.
-    // What was taken too much goes back: rows may wait in memory, counted by their size.
+    // What was taken too much goes back: rows may wait in memory, counted by their size. Some bytes follow the last one, as Arrow
+    // recommends: DuckDB 1.5.6 reads a byte past a bitmap that does not begin at a whole byte.
     buffer release() noexcept {
-        if (capacity_ - size_ > size_ / 4 && capacity_ > 1024) shrink();
+        if (capacity_ == size_ || (capacity_ - size_ > size_ / 4 && capacity_ > 1024)) fit();
         buffer result(std::move(*this));
         constexpr std::size_t most = std::size_t{1} << 20;
         first_ = result.size_ < most ? result.size_ + result.size_ / 8 : most;
@@ -93,7 +94,7 @@ class buffer {
 
   private:
     void grow(std::size_t more);
-    void shrink() noexcept;
+    void fit() noexcept;
 
     std::uint8_t* data_ = nullptr;
     std::size_t size_ = 0;
