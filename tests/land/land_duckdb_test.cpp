@@ -135,6 +135,26 @@ BOOST_AUTO_TEST_CASE(a_users_primary_key_and_lists_are_no_trouble) {  // case 55
                boost::test_tools::per_element());
 }
 
+// A merge that compared every row with every other would not end within the test's time.
+BOOST_AUTO_TEST_CASE(a_second_batch_of_many_rows_is_merged_by_key) {
+    constexpr std::int64_t count = 150'000;
+    for (const land_mode mode : {land_mode::scd1, land_mode::scd2, land_mode::snapshot}) {
+        const lake l;
+        flow_spec flow = flow_of("id BIGINT NOT NULL, v STRING, s BIGINT", mode);
+        if (mode != land_mode::snapshot) flow.sequence_by = "s";
+        std::vector<std::vector<cell>> rows;
+        for (std::int64_t id = 0; id < count; ++id) rows.push_back({id, "a", one});
+        l.land(flow, 1, rows);
+        for (std::size_t i = 0; i < rows.size(); i += 2) rows[i] = {rows[i][0], "b", two};
+        l.land(flow, 2, rows);
+        BOOST_TEST(l.ask("SELECT count(*)::VARCHAR FROM t WHERE v = 'b'") == texts{std::to_string(count / 2)},
+                   boost::test_tools::per_element());
+        BOOST_TEST(l.ask("SELECT count(*)::VARCHAR FROM t") ==
+                       texts{std::to_string(mode == land_mode::scd2 ? count / 2 * 3 : count)},
+                   boost::test_tools::per_element());
+    }
+}
+
 BOOST_AUTO_TEST_CASE(a_table_grows_with_its_source) {
     const lake l;
     l.run("CREATE TABLE t (v VARCHAR, id INTEGER, extra DOUBLE)");

@@ -108,8 +108,8 @@ struct history {
         const std::string old = p.temp("lf_old");
         std::string all = "SELECT " + p.keys("e.") + ", e.s AS moment, " + is_event + " AS kind, o.rid, " +
                           no_confirmed + " AS confirmed, e.del AS gone, " + values("f.") + " FROM " + p.temp("lf_ev") +
-                          " e LEFT JOIN " + staged(in) + " f ON NOT e.del AND f." + in.words.arrival +
-                          " = e.nr LEFT JOIN " + old + " o ON false";
+                          " e LEFT JOIN " + staged(in) + " f ON " + p.row_of_event("f.", "e.") + " LEFT JOIN " + old +
+                          " o ON false";
         const auto of_old = [&](const std::string& at, const char* kind, bool gone, const std::string& which) {
             all += " UNION ALL SELECT " + p.keys("o.") + ", o." + at + ", " + kind + ", o.rid, o.confirmed, " +
                    (gone ? "true" : "false") + ", " + values("o.") + " FROM " + old + " o WHERE " + which;

@@ -52,6 +52,10 @@ std::string parts::rows_equal(const std::string& target, const std::string& stag
         },
         " AND ");
 }
+// The staged row of an event, none of a tombstone. One equality: beside a second condition DuckDB compares every row with every other.
+std::string parts::row_of_event(const std::string& stage, const std::string& event) const {
+    return stage + in_.words.arrival + " = CASE WHEN " + event + "del THEN -1 ELSE " + event + "nr END";
+}
 std::string parts::sequence_of_stage(const std::string& prefix) const {
     return sequence_ < 0 ? "CAST(NULL AS BIGINT)" : prefix + "c" + std::to_string(sequence_);
 }
@@ -111,7 +115,7 @@ void make_hits(const parts& p, bool sequenced) {
     p.make("lf_hit", "SELECT t." + in.words.row_id + " AS rid, r.nr, r.del, " + is_older +
                          " AS older, (NOT r.del AND " + p.rows_equal("t.", "f.") + ") AS same FROM " + in.target +
                          " t JOIN " + p.temp("lf_src") + " r ON " + p.keys_equal("t.", "r.") + " LEFT JOIN " +
-                         staged(in) + " f ON NOT r.del AND f." + in.words.arrival + " = r.nr");
+                         staged(in) + " f ON " + p.row_of_event("f.", "r."));
 }
 
 merge_outcome upsert(const parts& p) {

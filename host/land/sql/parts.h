@@ -31,6 +31,7 @@ class parts {
     std::string columns(const std::string& prefix) const;
     std::string stage_columns(const std::string& prefix) const;
     std::string rows_equal(const std::string& target, const std::string& stage) const;
+    std::string row_of_event(const std::string& stage, const std::string& event) const;
     std::string sequence_of_stage(const std::string& prefix) const;
     // SELECT k0.., s, nr, del of all rows and tombstones of the batch.
     std::string events() const;
