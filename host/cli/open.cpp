@@ -1,6 +1,7 @@
 // host/cli/open.cpp: what every command that works on a job does first.
 #include "host/base/error.h"
 #include "host/cli/commands.h"
+#include "host/http/oauth.h"
 #include "host/plugin/loader.h"
 
 namespace lakeflow::host {
@@ -17,6 +18,7 @@ opened_job open_job(const arguments& args, terminal& out, const std::vector<std:
         throw failure("config.command_line", "no job file is given",
                       "Give it with --config job.toml; `lakeflow-host --help` shows one.");
     job j = load_job(args.config, args.sets);
+    set_oauth_folders(j.state + "/oauth", j.directory);
     const std::string name = choose_plugin(j.plugin, args.plugins);
     auto p = load_plugin(name, search_order(args.plugin_dirs));
     run_plan plan = make_plan(j, std::move(p), only);

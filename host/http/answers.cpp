@@ -17,10 +17,6 @@ bool names(const header_list& headers, std::string_view name) {
     return std::any_of(headers.begin(), headers.end(), [&](const auto& h) { return equal_no_case(h.first, name); });
 }
 
-bool is_credential(std::string_view name) {
-    return equal_no_case(name, "Authorization") || equal_no_case(name, "Cookie");
-}
-
 }  // namespace
 
 wire_request exchange_core::write_request() const {
@@ -43,7 +39,7 @@ wire_request exchange_core::write_request() const {
     if (!names(plan_.headers, "Accept-Encoding")) line("Accept-Encoding", "gzip");
     const bool auth_header = auth.where == credential::place::header;
     for (const auto& [name, value] : plan_.headers) {
-        if (!trusted && is_credential(name)) continue;
+        if (!trusted && is_credential_header(name)) continue;
         if (auth_header && equal_no_case(name, auth.name)) continue;
         if (equal_no_case(name, "Content-Type") && (!body_ || !plan_.content_type.empty())) continue;
         line(name, value);

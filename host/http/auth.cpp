@@ -1,4 +1,4 @@
-// host/http/auth.cpp: see auth.h. The only file of the floor that needs Boost.JSON.
+// host/http/auth.cpp: see auth.h.
 #include "host/http/auth.h"
 
 #include <algorithm>
@@ -60,6 +60,37 @@ void check_members(const boost::json::object& auth, std::string_view type,
     }
 }
 
+std::shared_ptr<const oauth_grant> parse_grant(const boost::json::object& auth, secrets& redactor) {
+    const std::string_view type = "oauth2";
+    check_members(
+        auth, type,
+        {"grant", "token_url", "client_id", "client_secret", "refresh_token", "scope", "store", "client_auth"});
+    const auto optional = [&](std::string_view name) {
+        return auth.contains(name) ? text_member(auth, type, name, true) : std::string();
+    };
+    oauth_grant out;
+    out.grant = auth.contains("grant") ? text_member(auth, type, "grant") : "client_credentials";
+    if (out.grant != "client_credentials" && out.grant != "refresh_token") {
+        refuse("config.auth", "auth of type oauth2 has an unknown grant \"" + printable(out.grant, 100) + "\"",
+               "one of client_credentials, refresh_token");
+    }
+    out.token_url = text_member(auth, type, "token_url");
+    out.client_id = text_member(auth, type, "client_id");
+    out.client_secret = optional("client_secret");
+    if (out.grant == "refresh_token") out.refresh_token = text_member(auth, type, "refresh_token");
+    out.scope = optional("scope");
+    out.store = optional("store");
+    const std::string client_auth = optional("client_auth");
+    if (!client_auth.empty() && client_auth != "basic" && client_auth != "body") {
+        refuse("config.auth", "auth of type oauth2: client_auth is \"" + printable(client_auth, 100) + "\"",
+               "one of body, basic");
+    }
+    out.basic = client_auth == "basic";
+    redactor.add(out.client_secret);
+    redactor.add(out.refresh_token);
+    return std::make_shared<const oauth_grant>(std::move(out));
+}
+
 }  // namespace
 
 bool is_token(std::string_view text) noexcept {
@@ -68,6 +99,14 @@ bool is_token(std::string_view text) noexcept {
         return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
                marks.find(c) != marks.npos;
     });
+}
+
+bool is_credential_header(std::string_view name) {
+    const std::string lower = lower_ascii(name);
+    if (lower == "authorization" || lower == "cookie") return true;
+    constexpr std::array<std::string_view, 5> marks = {"token", "api-key", "apikey", "secret", "password"};
+    return std::any_of(marks.begin(), marks.end(),
+                       [&](std::string_view mark) { return lower.find(mark) != std::string::npos; });
 }
 
 credential parse_auth(std::string_view json, secrets& redactor) {
@@ -79,13 +118,10 @@ credential parse_auth(std::string_view json, secrets& redactor) {
     const auto& auth = value.get_object();
     const auto* type_value = auth.if_contains("type");
     if (type_value == nullptr || !type_value->is_string()) {
-        refuse("config.auth", "auth has no \"type\"", "one of none, bearer, basic, header, query");
+        refuse("config.auth", "auth has no \"type\"", "one of none, bearer, basic, header, query, oauth2");
     }
     const std::string type(type_value->get_string().data(), type_value->get_string().size());
     if (type == "none") return out;
-    if (type == "oauth2") {
-        refuse("config.not_supported", "auth of type oauth2 is not built yet", "use bearer with a token for now");
-    }
     out.where = credential::place::header;
     if (type == "bearer") {
         check_members(auth, type, {"token"});
@@ -102,6 +138,9 @@ credential parse_auth(std::string_view json, secrets& redactor) {
         redactor.add(both);
         out.name = "Authorization";
         out.value = "Basic " + both;
+    } else if (type == "oauth2") {
+        out.grant = parse_grant(auth, redactor);
+        out.name = "Authorization";
     } else if (type == "header" || type == "query") {
         check_members(auth, type, {"name", "value"});
         out.name = text_member(auth, type, "name");
@@ -114,7 +153,7 @@ credential parse_auth(std::string_view json, secrets& redactor) {
         }
     } else {
         refuse("config.auth", "auth has an unknown type \"" + printable(type, 100) + "\"",
-               "one of none, bearer, basic, header, query");
+               "one of none, bearer, basic, header, query, oauth2");
     }
     return out;
 }

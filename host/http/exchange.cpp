@@ -12,24 +12,31 @@
 namespace lakeflow::host {
 namespace {
 
+constexpr std::string_view bearer = "Bearer ";
+
+// The value of Authorization for a grant: asks its server for a token where none holds.
+std::string bearer_token(http_service& service, const exchange_plan& plan, const std::string& refused) {
+    const lf_context context{plan.flow, plan.cancelled, plan.pace_share};
+    return std::string(bearer) + oauth_tokens::instance().access(service, context, *plan.auth.grant, refused);
+}
+
 class live_exchange final : public exchange {
   public:
-    explicit live_exchange(std::shared_ptr<exchange_core> core) : core_(std::move(core)) {
-        cancel_id_ = core_->plan().cancelled->on_cancel([weak = std::weak_ptr(core_)] {
-            const auto core = weak.lock();
-            if (!core) return;
-            core->out.cancel();
-            core->engine().loop.post([core] { core->abort(); });
-        });
+    explicit live_exchange(http_service& service, std::shared_ptr<exchange_core> core)
+        : service_(service), core_(std::move(core)) {
+        attach();
     }
 
-    ~live_exchange() override {
-        core_->plan().cancelled->remove(cancel_id_);
-        if (!finished_) core_->engine().loop.post([core = core_] { core->abort(); });
-    }
+    ~live_exchange() override { detach(); }
 
     int head() override {
-        if (!answer_) answer_ = core_->out.wait_head();
+        while (!answer_) {
+            try {
+                answer_ = core_->out.wait_head();
+            } catch (const failure& f) {
+                if (!renew(f.get())) throw;
+            }
+        }
         core_->plan().cancelled->check();
         return answer_->head.status;
     }
@@ -105,6 +112,37 @@ class live_exchange final : public exchange {
     std::string describe() const override { return core_->plan().flow->redactor->redact(core_->plan().shown); }
 
   private:
+    void attach() {
+        cancel_id_ = core_->plan().cancelled->on_cancel([weak = std::weak_ptr(core_)] {
+            const auto core = weak.lock();
+            if (!core) return;
+            core->out.cancel();
+            core->engine().loop.post([core] { core->abort(); });
+        });
+    }
+
+    void detach() {
+        core_->plan().cancelled->remove(cancel_id_);
+        if (!finished_) core_->engine().loop.post([core = core_] { core->abort(); });
+    }
+
+    // An access token that its service refuses is replaced once, and the request sent again: it was not served.
+    bool renew(const error& why) {
+        const exchange_plan& plan = core_->plan();
+        if (!plan.auth.grant || why.vendor_code != 401 || why.code != "source.auth" || std::exchange(renewed_, true))
+            return false;
+        exchange_plan next = plan;
+        const std::string refused =
+            plan.auth.value.substr(std::min<std::size_t>(plan.auth.value.size(), bearer.size()));
+        next.auth.value = bearer_token(service_, next, refused);
+        detach();
+        core_ = std::make_shared<exchange_core>(core_->shared_engine(), std::move(next));
+        round_ = 0;
+        attach();
+        core_->engine().loop.post([core = core_] { core->begin(); });
+        return true;
+    }
+
     const final_answer& known() const {
         if (!answer_) {
             throw failure("plugin.contract", "the answer of " + describe() + " was used before head had succeeded",
@@ -160,7 +198,8 @@ class live_exchange final : public exchange {
                       "ask for smaller pages", retry_class::permanent);
     }
 
-    const std::shared_ptr<exchange_core> core_;
+    http_service& service_;
+    std::shared_ptr<exchange_core> core_;
     std::uint64_t cancel_id_ = 0;
     std::shared_ptr<const final_answer> answer_;
     std::map<std::string, std::string> joined_;
@@ -172,6 +211,7 @@ class live_exchange final : public exchange {
     bool ended_ = false;
     bool finished_ = false;  // the io thread has nothing left to free
     bool broke_off_ = false;
+    bool renewed_ = false;
 };
 
 bool listed(const url& target, const std::vector<std::string>& origins) {
@@ -214,13 +254,13 @@ exchange_plan make_plan(const lf_context& context, const http_request& request) 
     check_headers(request.headers);
     plan.headers = request.headers;
     for (const auto& [name, value] : plan.headers) {
-        if (equal_no_case(name, "Authorization") || equal_no_case(name, "Cookie")) {
+        if (is_credential_header(name)) {
             const auto space = value.find(' ');
             plan.flow->redactor->add(space == std::string::npos ? value : value.substr(space + 1));
             plan.pace_identity += value;
         }
     }
-    plan.pace_identity += plan.auth.value;
+    plan.pace_identity += plan.auth.grant ? plan.auth.grant->identity() : plan.auth.value;
     plan.pace_identity = std::to_string(hash64(plan.pace_identity));
     if (!request.content_type.empty()) check_headers({{"Content-Type", request.content_type}});
     plan.content_type = request.content_type;
@@ -268,12 +308,13 @@ http_service::~http_service() {
 
 std::unique_ptr<exchange> http_service::start(const lf_context& context, const http_request& request) {
     exchange_plan plan = make_plan(context, request);
+    if (plan.auth.grant) plan.auth.value = bearer_token(*this, plan, {});
     // The environment is read here, on the caller's thread, not beside a setenv of the program.
     impl_->engine->proxy_for(plan.target, plan.flow->http.proxy);
     auto core = std::make_shared<exchange_core>(impl_->engine, std::move(plan));
     impl_->engine->loop.start();
     impl_->engine->loop.post([core] { core->begin(); });
-    return std::make_unique<live_exchange>(std::move(core));
+    return std::make_unique<live_exchange>(*this, std::move(core));
 }
 
 }  // namespace lakeflow::host

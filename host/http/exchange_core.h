@@ -57,6 +57,7 @@ class exchange_core final : public std::enable_shared_from_this<exchange_core>, 
 
     const exchange_plan& plan() const noexcept { return plan_; }
     http_engine& engine() noexcept { return *engine_; }
+    const std::shared_ptr<http_engine>& shared_engine() const noexcept { return engine_; }
 
     // ---- on the io thread
     void begin();

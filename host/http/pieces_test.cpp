@@ -278,7 +278,7 @@ BOOST_AUTO_TEST_CASE(credentials_are_read) {
     const auto query = parse_auth(R"({"type":"query","name":"api_key","value":"q-abcdef"})", s);
     BOOST_TEST((query.where == credential::place::query));
     BOOST_TEST(s.redact("tok-123456 pass-word key-abcdef q-abcdef dTpwYXNzLXdvcmQ=") == "*** *** *** *** ***");
-    BOOST_TEST(error_of([&] { parse_auth(R"({"type":"oauth2","token_url":"x"})", s); }).code == "config.not_supported");
+    BOOST_TEST(error_of([&] { parse_auth(R"({"type":"oauth2","token_url":"x"})", s); }).code == "config.auth");
     for (const char* bad :
          {"{", "[]", "{}", R"({"type":"digest"})", R"({"type":"bearer"})", R"({"type":"bearer","token":""})",
           R"({"type":"bearer","token":1})", R"({"type":"bearer","tokn":"a","token":"b"})",

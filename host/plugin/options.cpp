@@ -79,6 +79,20 @@ void check_value(const json::object& property, const json::value& value, const s
     if (most && most->is_int64()) bound("maximum", value.get_int64() > most->get_int64());
 }
 
+// The secret texts of a value, those inside a table too: {"auth": {"properties": {"token": {"secret": true}}}}.
+void collect_secrets(const json::object& property, const json::value& value, std::vector<std::string>& out) {
+    if (flag(property, "secret") && value.is_string()) out.emplace_back(view(value.get_string()));
+    if (!value.is_object()) return;
+    for (const auto& inner : properties_of(property)) {
+        if (!inner.value().is_object()) continue;
+        const std::string wanted = fold_option(view(inner.key()));
+        for (const auto& member : value.get_object()) {
+            if (fold_option(view(member.key())) == wanted)
+                collect_secrets(inner.value().get_object(), member.value(), out);
+        }
+    }
+}
+
 }  // namespace
 
 void check_options_schema(std::string_view schema, std::string_view plugin) {
@@ -170,7 +184,7 @@ checked_options check_options(std::string_view schema, std::string_view half, st
         const json::object& property = properties.at(*known).as_object();
         const bool secret = flag(property, "secret");
         check_value(property, member.value(), place, secret);
-        if (secret && member.value().is_string()) out.secrets.emplace_back(view(member.value().get_string()));
+        collect_secrets(property, member.value(), out.secrets);
         result[*known] = member.value();
     }
     for (const auto& name : names) {

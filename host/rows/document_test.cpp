@@ -150,6 +150,8 @@ BOOST_AUTO_TEST_CASE(keep) {
     BOOST_TEST(ids(R"({"column":"at","op":"=","value":"2026-01-02T00:00:00.000Z"})") == "2");
     BOOST_TEST(ids(R"({"column":"at","op":">=","value":1767225600000000})") == "12");
     BOOST_TEST(ids(R"({"column":"s","op":">","value":"a"})") == "2");
+    BOOST_TEST(ids(R"({"column":"s","op":">","value":"a","or_null":true})") == "23");
+    BOOST_TEST(ids(R"({"column":"s","op":"<>","value":"b","or_null":false})") == "1");
     BOOST_TEST(ids(R"({"column":"s","op":"is_null"})") == "3");
     BOOST_TEST(ids(R"({"column":"s","op":"is_not_null","value":null})") == "12");
     BOOST_TEST(ids(R"({"column":"l","op":"is_null"})") == "123");

@@ -307,6 +307,7 @@ bool machine::keeps(std::int64_t row) {
             if (null != (c.op == compare_op::is_null)) return false;
             continue;
         }
+        if (null && c.or_null) continue;
         if (null || c.value.type == cell::kind::null_) return false;
         const int order = compare_cell(*c.from, row, c.value);
         const bool holds = c.op == compare_op::less            ? order < 0

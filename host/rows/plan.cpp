@@ -316,7 +316,7 @@ void plan::compile_conditions() {
         const std::int64_t i = test ? column_of(rule.column, "keep") : cell_column(rule.column, "keep");
         cell value;
         if (!test) value = make_cell(rule.value, schema.column(i), "keep on " + rule.column);
-        keep.push_back({&table->child(static_cast<std::size_t>(i)), rule.op, std::move(value)});
+        keep.push_back({&table->child(static_cast<std::size_t>(i)), rule.op, std::move(value), rule.or_null});
     }
     std::vector<const ArrowSchema*> nodes;
     for (const std::string& name : spec.drop_columns) {

@@ -120,6 +120,7 @@ struct condition {
     const column* from = nullptr;
     compare_op op = compare_op::equal;
     cell value;
+    bool or_null = false;
 };
 
 struct plan {

@@ -131,7 +131,7 @@ column_rule rule_of(std::string_view name, const json::value& value) {
 void read_keep(const json::array& array, rows_spec& spec) {
     for (const json::value& value : array) {
         const json::object& object = object_of(value, "an element of keep");
-        known_members(object, "keep.", {"column", "op", "value"});
+        known_members(object, "keep.", {"column", "op", "value", "or_null"});
         const json::value* column = object.if_contains("column");
         const json::value* op = object.if_contains("op");
         if (!column || !op) bad_spec("an element of keep needs \"column\" and \"op\"");
@@ -142,6 +142,10 @@ void read_keep(const json::array& array, rows_spec& spec) {
         const bool test = rule.op == compare_op::is_null || rule.op == compare_op::is_not_null;
         if (!operand && !test) bad_spec("keep on " + rule.column + " needs a \"value\"");
         if (operand) rule.value = scalar_of(*operand, "keep.value");
+        if (const json::value* undated = object.if_contains("or_null")) {
+            if (!undated->is_bool()) bad_spec("keep.or_null must be true or false");
+            rule.or_null = undated->get_bool();
+        }
         spec.keep.push_back(std::move(rule));
     }
 }

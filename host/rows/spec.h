@@ -33,6 +33,7 @@ struct keep_rule {
     std::string column;
     compare_op op = compare_op::equal;
     spec_value value;
+    bool or_null = false;  // a row without a value passes
 };
 
 struct rows_spec {

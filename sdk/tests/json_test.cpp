@@ -2,6 +2,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "lakeflow/cpp/json.hpp"
+#include "lakeflow/cpp/options.hpp"
 
 using lakeflow::failure;
 using lakeflow::json;
@@ -127,4 +128,11 @@ BOOST_AUTO_TEST_CASE(pointers_follow_rfc_6901) {
     BOOST_TEST(value.pointer("/foo/-1") == nullptr);
     BOOST_TEST(value.pointer("/nothing/there") == nullptr);
     BOOST_CHECK_THROW(value.pointer("foo"), failure);
+}
+
+BOOST_AUTO_TEST_CASE(an_option_may_say_more_of_its_schema) {
+    constexpr lakeflow::option all[] = {
+        lakeflow::option::object("auth").help("how to sign in").schema(R"("properties": {"token": {"secret": true}})")};
+    BOOST_TEST(lakeflow::options_schema(all).at("properties").at("auth").dump() ==
+               R"({"type":"object","description":"how to sign in","properties":{"token":{"secret":true}}})");
 }

@@ -63,8 +63,8 @@ class option {
             out.set("enum", std::move(words));
         }
         if (!members_.empty()) {
-            for (const json::member& m : json::parse("{" + std::string(members_) + "}").members())
-                out.set(m.name, m.value);
+            const json more = json::parse("{" + std::string(members_) + "}");
+            for (const json::member& m : more.members()) out.set(m.name, m.value);
         }
         return out;
     }

@@ -45,9 +45,12 @@ class rows_spec {
     rows_spec& capture(std::string_view pointer) { return push("captures", pointer); }
     // A column whose smallest, largest and last value stats() gives.
     rows_spec& watch(std::string_view column) { return push("watch", column); }
-    // Rows that fail this are counted and dropped: keep("updated_at", ">", "2026-01-01T00:00:00Z").
-    rows_spec& keep(std::string_view column, std::string_view op, json value = {}) {
-        return push("keep", json::object({{"column", column}, {"op", op}, {"value", std::move(value)}}));
+    // Rows that fail this are counted and dropped: keep("updated_at", ">", "2026-01-01T00:00:00Z"). A row without a value fails,
+    // unless or_null says otherwise.
+    rows_spec& keep(std::string_view column, std::string_view op, json value = {}, bool or_null = false) {
+        json one = json::object({{"column", column}, {"op", op}, {"value", std::move(value)}});
+        if (or_null) one.set("or_null", true);
+        return push("keep", std::move(one));
     }
     // Rows with one of these keys are counted and dropped; values: one array of key values each.
     rows_spec& drop_keys(const std::vector<std::string>& columns, json values) {
