@@ -10,18 +10,25 @@ namespace {
 // What the values of one place have been so far. `json` is STRING holding JSON text: mixed values, empty objects.
 enum class shape { unknown, boolean, integer, wide, real, text, list, object, json };
 
+struct named_guess;
 struct guess {
     shape is = shape::unknown;
-    std::vector<std::pair<std::string, guess>> members;  // of an object
-    std::vector<guess> element;                          // of a list: none or one
+    std::vector<named_guess> members;  // of an object
+    std::vector<guess> element;        // of a list: none or one
 
-    guess& member(const std::string& name) {
-        for (auto& [known, value] : members)
-            if (known == name) return value;
-        members.emplace_back(name, guess());
-        return members.back().second;
-    }
+    guess& member(const std::string& name);
 };
+struct named_guess {
+    std::string name;
+    guess value;
+};
+
+guess& guess::member(const std::string& name) {
+    for (auto& [known, value] : members)
+        if (known == name) return value;
+    members.push_back({name, guess()});
+    return members.back().value;
+}
 
 std::vector<std::string> tokens(std::string_view pointer) {
     std::vector<std::string> out;

@@ -169,7 +169,8 @@ bool walk::next(batch& out) {
         if (done_) {
             batch rest;
             if (!rows_.take(rest)) return false;
-            out = cut(std::move(rest), static_cast<std::int64_t>(plan_.columns.size()), rest ? rest.rows() : INT64_MAX);
+            const std::int64_t count = rest ? rest.rows() : INT64_MAX;
+            out = cut(std::move(rest), static_cast<std::int64_t>(plan_.columns.size()), count);
             return true;
         }
         load();

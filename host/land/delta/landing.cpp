@@ -272,6 +272,7 @@ plan delta_landing::make_plan() {
     open_duckdb();
     const auto stored = [&](const std::vector<std::string>& names) {
         std::vector<std::string> out;
+        out.reserve(names.size());
         for (const std::string& name : names) out.push_back(owner_.stored_name(name));
         return out;
     };
