@@ -44,6 +44,7 @@ class oauth_tokens {
 
   private:
     struct held;
+    class turn;
     std::shared_ptr<held> find(const oauth_grant& grant);
 
     std::mutex mutex_;
