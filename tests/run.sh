@@ -6,7 +6,7 @@
 # --preset  release (default), debug (ASan and UBSan) or tsan (the engine's tests under ThreadSanitizer)
 # --only    the tests whose name matches
 # --spark   also the test that reads the tables back with Apache Spark: brings Java 17 and Spark, 600 MB
-# -j        tests at once, default 2
+# -j        tests at once, default 3: many of them wait
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -15,7 +15,7 @@ usage() {
 }
 
 preset=release
-jobs=2
+jobs=3
 setup=(--test)
 select=(--label-exclude spark)
 while [ $# -gt 0 ]; do

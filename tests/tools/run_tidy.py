@@ -21,8 +21,7 @@ def main():
     header_filter = f"^{re.escape(str(root))}/({'|'.join(translation_units.folders)})/"
 
     def command(item):
-        is_test = item.name.startswith("tests/") or item.source.stem.endswith("_test")
-        checks = [f"--checks={for_tests}"] if is_test else []
+        checks = [f"--checks={for_tests}"] if translation_units.is_test(item) else []
         options = ["--quiet", f"--header-filter={header_filter}", *checks]
         return ["clang-tidy-14", *options, str(item.source), "--", item.compiler, *item.arguments]
 

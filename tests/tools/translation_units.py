@@ -34,6 +34,10 @@ class unit:
         self.compiler = "clang-14" if source.suffix == ".c" else "clang++-14"
 
 
+def is_test(item):
+    return item.name.startswith("tests/") or item.source.stem.endswith("_test")
+
+
 def load(build):
     """The units of compile_commands.json below the project's folders."""
     database = build / "compile_commands.json"
