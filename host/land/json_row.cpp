@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "host/arrow/cells.h"
 #include "host/base/json.h"
 #include "host/base/text.h"
 #include "host/base/time.h"
@@ -13,16 +14,6 @@ namespace {
 
 __extension__ typedef __int128 int128;
 __extension__ typedef unsigned __int128 uint128;
-
-bool is_null(const ArrowArray& array, std::int64_t at) {
-    if (array.null_count == 0 || array.n_buffers == 0 || !array.buffers[0]) return false;
-    return (static_cast<const std::uint8_t*>(array.buffers[0])[at >> 3] >> (at & 7) & 1) == 0;
-}
-
-template <class T>
-T fixed(const ArrowArray& array, std::int64_t at) {
-    return static_cast<const T*>(array.buffers[1])[at];
-}
 
 void append_integer(std::int64_t value, std::string& out) {
     char digits[24];
@@ -58,13 +49,6 @@ void append_decimal(int128 value, int scale, std::string& out) {
     out += digits;
 }
 
-template <class Offset>
-std::string_view text(const ArrowArray& array, std::int64_t at) {
-    const auto* offsets = static_cast<const Offset*>(array.buffers[1]);
-    return {static_cast<const char*>(array.buffers[2]) + offsets[at],
-            static_cast<std::size_t>(offsets[at + 1] - offsets[at])};
-}
-
 void append_map(const ArrowSchema& type, const ArrowArray& array, std::int64_t at, std::string& out) {
     const auto* offsets = static_cast<const std::int32_t*>(array.buffers[1]);
     const ArrowSchema& entry = *type.children[0];
@@ -89,7 +73,7 @@ void append_map(const ArrowSchema& type, const ArrowArray& array, std::int64_t a
 void append_json_value(const ArrowSchema& type, const ArrowArray& array, std::int64_t row, std::string& out) {
     const std::int64_t at = array.offset + row;
     const column_type t = type_of(type);
-    if (t.id == type_id::null_ || is_null(array, at)) {
+    if (t.id == type_id::null_ || is_null_at(array, at)) {
         out += "null";
         return;
     }
@@ -97,20 +81,20 @@ void append_json_value(const ArrowSchema& type, const ArrowArray& array, std::in
         case type_id::boolean:
             out += static_cast<const std::uint8_t*>(array.buffers[1])[at >> 3] >> (at & 7) & 1 ? "true" : "false";
             break;
-        case type_id::int8: append_integer(fixed<std::int8_t>(array, at), out); break;
-        case type_id::int16: append_integer(fixed<std::int16_t>(array, at), out); break;
-        case type_id::int32: append_integer(fixed<std::int32_t>(array, at), out); break;
-        case type_id::int64: append_integer(fixed<std::int64_t>(array, at), out); break;
-        case type_id::float32: append_real(fixed<float>(array, at), out); break;
-        case type_id::float64: append_real(fixed<double>(array, at), out); break;
-        case type_id::decimal128: append_decimal(fixed<int128>(array, at), t.scale, out); break;
-        case type_id::utf8: out += quote_json(text<std::int32_t>(array, at)); break;
-        case type_id::large_utf8: out += quote_json(text<std::int64_t>(array, at)); break;
-        case type_id::binary: out += "\"" + base64(text<std::int32_t>(array, at)) + "\""; break;
-        case type_id::large_binary: out += "\"" + base64(text<std::int64_t>(array, at)) + "\""; break;
-        case type_id::date32: out += "\"" + format_date(fixed<std::int32_t>(array, at)) + "\""; break;
-        case type_id::timestamp_utc: out += "\"" + format_rfc3339(fixed<std::int64_t>(array, at)) + "\""; break;
-        case type_id::timestamp_local: out += "\"" + format_local(fixed<std::int64_t>(array, at)) + "\""; break;
+        case type_id::int8: append_integer(value_at<std::int8_t>(array, at), out); break;
+        case type_id::int16: append_integer(value_at<std::int16_t>(array, at), out); break;
+        case type_id::int32: append_integer(value_at<std::int32_t>(array, at), out); break;
+        case type_id::int64: append_integer(value_at<std::int64_t>(array, at), out); break;
+        case type_id::float32: append_real(value_at<float>(array, at), out); break;
+        case type_id::float64: append_real(value_at<double>(array, at), out); break;
+        case type_id::decimal128: append_decimal(value_at<int128>(array, at), t.scale, out); break;
+        case type_id::utf8: out += quote_json(text_at<std::int32_t>(array, at)); break;
+        case type_id::large_utf8: out += quote_json(text_at<std::int64_t>(array, at)); break;
+        case type_id::binary: out += "\"" + base64(text_at<std::int32_t>(array, at)) + "\""; break;
+        case type_id::large_binary: out += "\"" + base64(text_at<std::int64_t>(array, at)) + "\""; break;
+        case type_id::date32: out += "\"" + format_date(value_at<std::int32_t>(array, at)) + "\""; break;
+        case type_id::timestamp_utc: out += "\"" + format_rfc3339(value_at<std::int64_t>(array, at)) + "\""; break;
+        case type_id::timestamp_local: out += "\"" + format_local(value_at<std::int64_t>(array, at)) + "\""; break;
         case type_id::list: {
             const auto* offsets = static_cast<const std::int32_t*>(array.buffers[1]);
             out += '[';

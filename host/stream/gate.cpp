@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 
+#include "host/arrow/cells.h"
 #include "host/base/error.h"
 #include "host/base/text.h"
 #include "host/base/time.h"
@@ -12,24 +13,12 @@
 namespace lakeflow::host {
 namespace {
 
-bool is_null_at(const ArrowArray& column, std::int64_t at) {
-    const auto* bits = static_cast<const std::uint8_t*>(column.buffers[0]);
-    return bits && ((bits[at >> 3] >> (at & 7)) & 1) == 0;
-}
-
 template <class T>
 std::int64_t number_at(const ArrowArray& column, std::int64_t at) {
     T value;
     std::memcpy(&value, static_cast<const char*>(column.buffers[1]) + at * static_cast<std::int64_t>(sizeof(T)),
                 sizeof value);
     return static_cast<std::int64_t>(value);
-}
-
-template <class Offset>
-std::string_view text_at(const ArrowArray& column, std::int64_t at) {
-    const auto* offsets = static_cast<const Offset*>(column.buffers[1]);
-    const auto* bytes = static_cast<const char*>(column.buffers[2]);
-    return {bytes + offsets[at], static_cast<std::size_t>(offsets[at + 1] - offsets[at])};
 }
 
 bool is_whole_number(type_id id) {

@@ -89,6 +89,20 @@ std::string key_names(const merge_input& in, const std::string& prefix) {
     return out;
 }
 
+std::string staged_events(const merge_input& in, bool sequenced) {
+    std::string sql;
+    if (!in.staged.empty()) {
+        sql = "SELECT " + keys_as(in) + ", " +
+              (sequenced ? duck::quote_name(in.sequence) : std::string("NULL::BIGINT")) +
+              " AS s, lf_fi::BIGINT AS fi, lf_rn AS rn, false AS del FROM " + staged_relation(in, all(in.staged));
+    }
+    if (!in.deletes.empty()) {
+        if (!in.staged.empty()) sql += " UNION ALL ";
+        sql += "SELECT " + key_names(in) + ", s, -1::BIGINT AS fi, rowid::BIGINT AS rn, true AS del FROM " + in.deletes;
+    }
+    return sql;
+}
+
 std::string key_columns(const merge_input& in) {
     std::string out;
     for (const std::string& key : in.keys) out += (out.empty() ? "" : ", ") + duck::quote_name(key);

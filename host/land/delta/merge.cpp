@@ -85,17 +85,7 @@ std::int64_t add_kept(const merge_input& in, const std::string& keep, bool by_ke
 // The keys of the staged rows as lf_src (k0.., s, fi, rn, del), one row a key: the last by (sequence, arrival), or the first.
 void make_source(const merge_input& in, bool last) {
     const bool sequenced = last && !in.sequence.empty();
-    std::string sql = "CREATE OR REPLACE TEMP TABLE lf_src AS SELECT * FROM (";
-    if (!in.staged.empty()) {
-        sql += "SELECT " + keys_as(in) + ", " +
-               (sequenced ? duck::quote_name(in.sequence) : std::string("NULL::BIGINT")) +
-               " AS s, lf_fi::BIGINT AS fi, lf_rn AS rn, false AS del FROM " + staged_relation(in, all(in.staged));
-    }
-    if (!in.deletes.empty()) {
-        if (!in.staged.empty()) sql += " UNION ALL ";
-        sql += "SELECT " + key_names(in) + ", s, -1::BIGINT AS fi, rowid::BIGINT AS rn, true AS del FROM " + in.deletes;
-    }
-    sql += ")";
+    std::string sql = "CREATE OR REPLACE TEMP TABLE lf_src AS SELECT * FROM (" + staged_events(in, sequenced) + ")";
     if (!in.unique || !in.deletes.empty()) {
         sql += " QUALIFY row_number() OVER (PARTITION BY " + key_names(in) + " ORDER BY " +
                (last ? "s DESC NULLS LAST, del DESC, fi DESC, rn DESC" : "fi, rn") + ") = 1";

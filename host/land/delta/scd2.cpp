@@ -12,16 +12,7 @@ namespace {
 
 // The events of the batch as lf_src (k0.., s, fi, rn, del, known): of those of one key and sequence the last that arrived.
 void make_events(const merge_input& in) {
-    std::string sql = "SELECT * FROM (";
-    if (!in.staged.empty()) {
-        sql += "SELECT " + keys_as(in) + ", " + duck::quote_name(in.sequence) +
-               " AS s, lf_fi::BIGINT AS fi, lf_rn AS rn, false AS del FROM " + staged_relation(in, all(in.staged));
-    }
-    if (!in.deletes.empty()) {
-        if (!in.staged.empty()) sql += " UNION ALL ";
-        sql += "SELECT " + key_names(in) + ", s, -1::BIGINT AS fi, rowid::BIGINT AS rn, true AS del FROM " + in.deletes;
-    }
-    sql += ")";
+    std::string sql = "SELECT * FROM (" + staged_events(in, true) + ")";
     if (!in.unique || !in.deletes.empty()) {
         sql += " QUALIFY row_number() OVER (PARTITION BY " + key_names(in) +
                ", s ORDER BY del DESC, fi DESC, rn DESC) = 1";

@@ -20,6 +20,7 @@
 #include "host/land/delta/schema.h"
 #include "host/land/duckdb/table.h"
 #include "host/land/sql/merge.h"
+#include "host/land/stand.h"
 #include "host/land/store.h"
 
 namespace lakeflow::host::duckdb {
@@ -117,11 +118,6 @@ struct shared_state {
             std::this_thread::sleep_for(std::chrono::milliseconds(50));
         }
     }
-};
-
-struct stand {
-    position at;
-    bool reset = false;
 };
 
 const sql::dialect words{"temp", "", "rowid", "rowid", false};
@@ -366,16 +362,7 @@ class duckdb_landing final : public landing {
     void partition_done(std::uint32_t) override {}
 
     land_result commit(const position& next) override {
-        const auto order = [](const position& p) { return std::pair(p.epoch, p.batch); };
-        if (owner_.known_ && order(next) <= order(owner_.known_->at)) {
-            // The same number for another range of rows is no replay: to take it for one would drop them.
-            if (next.epoch < owner_.known_->at.epoch ||
-                (order(next) == order(owner_.known_->at) && !(next == owner_.known_->at))) {
-                throw failure(
-                    "state.fenced",
-                    "table " + owner_.flow_.table + ": another run has taken flow " + owner_.flow_.flow + " over",
-                    "let one run at a time work on a job");
-            }
+        if (holds(owner_.known_, next, owner_.flow_)) {
             land_result known;
             known.committed = false;
             return known;
@@ -387,10 +374,7 @@ class duckdb_landing final : public landing {
             if (!out.unchanged || !owner_.known_ || owner_.known_->reset) return stand{next, false};
             // Nothing to commit but the validator, so that the next run need not read the table again.
             result.committed = false;
-            stand stays = *owner_.known_;
-            stays.at.end = next.end;
-            stays.at.deletes_end = next.deletes_end;
-            return stays;
+            return owner_.known_->with_ends_of(next);
         });
         remove_files();
         return result;

@@ -24,6 +24,7 @@
 #include "host/land/jsonl/key_index.h"
 #include "host/land/jsonl/lines.h"
 #include "host/land/sql/merge.h"
+#include "host/land/stand.h"
 #include "host/land/store.h"
 
 namespace lakeflow::host::jsonl {
@@ -31,11 +32,7 @@ namespace {
 
 // What the side file says.
 struct record {
-    std::int64_t length = -1;  // -1: there was no side file
-    struct stand {
-        position at;
-        bool reset = false;
-    };
+    std::int64_t length = -1;            // -1: there was no side file
     std::map<std::string, stand> flows;  // by application id
 };
 
@@ -53,7 +50,7 @@ record parse_record(const std::string& text, const std::string& path) {
     found.length = *parse_int(length->second);
     for (const auto& [id, body] : delta::string_members(flows->second)) {
         auto of = delta::string_members(body);
-        record::stand s;
+        stand s;
         s.at.epoch = static_cast<std::uint32_t>(parse_int(of["epoch"]).value_or(0));
         s.at.batch = static_cast<std::uint32_t>(parse_int(of["batch"]).value_or(0));
         s.at.end = of["end"];
@@ -105,14 +102,14 @@ class file_target final : public target {
     }
     void fence(std::uint32_t epoch) override {
         if (!known_ || epoch <= known_->at.epoch) return;
-        record::stand next = *known_;
+        stand next = *known_;
         next.at.epoch = epoch;
         change([&](record&) { return next; });
     }
     void reset() override {
         refresh();
         if (!known_ || known_->reset) return;
-        record::stand next;
+        stand next;
         next.at.epoch = known_->at.epoch + 1;
         next.reset = true;
         change([&](record&) { return next; });
@@ -132,18 +129,7 @@ class file_target final : public target {
         const auto mine = r.flows.find(app_id_);
         known_ = mine == r.flows.end() ? std::nullopt : std::optional(mine->second);
     }
-    // True if the flow stands at `next` or past it: the batch was committed by an earlier call.
-    bool holds(const position& next) const {
-        const auto order = [](const position& p) { return std::pair(p.epoch, p.batch); };
-        if (!known_ || order(next) > order(known_->at)) return false;
-        // The same number for another range of rows is no replay: to take it for one would drop them.
-        if (next.epoch < known_->at.epoch || (order(next) == order(known_->at) && !(next == known_->at))) {
-            throw failure("state.fenced",
-                          "table " + flow_.table + ": another run has taken flow " + flow_.flow + " over",
-                          "let one run at a time work on a job");
-        }
-        return true;
-    }
+    bool holds(const position& next) const { return host::holds(known_, next, flow_); }
     // Under the locks: checks that nobody has moved the flow, lets `write` change the file and say where the flow stands then, and
     // commits that.
     template <class Write>
@@ -163,7 +149,7 @@ class file_target final : public target {
                               flow_.flow + "; nothing of this batch was committed",
                           "let one run at a time work on a job; this one can simply be started again");
         }
-        const record::stand next = write(r);
+        const stand next = write(r);
         r.flows[app_id_] = next;
         shared_->files->put(side_, to_text(r));
         known_ = next;
@@ -174,7 +160,7 @@ class file_target final : public target {
     std::string app_id_;
     std::string name_;
     std::string side_;
-    std::optional<record::stand> known_;
+    std::optional<stand> known_;
     key_index keys_;  // with rereads: what the file holds
 };
 
@@ -239,7 +225,7 @@ class file_landing final : public landing {
             }
             owner_.shared_->files->sync(owner_.name_);
             r.length = file.size();
-            return record::stand{next, false};
+            return stand{next, false};
         });
         result.rows_landed = lines_.rows() - static_cast<std::int64_t>(left_out_.size());
         result.rows_again = rows_again_;
@@ -324,10 +310,7 @@ class snapshot_landing final : public landing {
                 owner_.shared_->files->remove(new_name_);
                 result.rows_again = after.lines;
                 result.committed = false;
-                record::stand stays = *owner_.known_;  // but for the validator
-                stays.at.end = next.end;
-                stays.at.deletes_end = next.deletes_end;
-                return stays;
+                return owner_.known_->with_ends_of(next);
             }
             try {
                 guard(before, after, r);
@@ -344,7 +327,7 @@ class snapshot_landing final : public landing {
             r.length = descriptor(owner_.shared_->files->path(owner_.name_), O_RDONLY).size();
             result.rows_landed = after.lines;
             result.rows_deleted = std::max<std::int64_t>(0, before.lines - after.lines);
-            return record::stand{next, false};
+            return stand{next, false};
         });
         return result;
     }

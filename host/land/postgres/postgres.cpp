@@ -7,12 +7,14 @@
 #include <map>
 #include <set>
 
+#include "host/arrow/cells.h"
 #include "host/base/error.h"
 #include "host/base/text.h"
 #include "host/land/postgres/connection.h"
 #include "host/land/postgres/table.h"
 #include "host/land/postgres/values.h"
 #include "host/land/sql/merge.h"
+#include "host/land/stand.h"
 
 namespace lakeflow::host::postgres {
 namespace {
@@ -32,12 +34,6 @@ struct shared_state {
     }
     std::string schema() const { return options.schema.empty() ? "public" : short_name(options.schema); }
     std::shared_ptr<connection> connect() const { return std::make_shared<connection>(options.path, stop); }
-};
-
-struct stand {
-    position at;
-    bool reset = false;
-    friend bool operator==(const stand&, const stand&) = default;
 };
 
 // The flow as it can land: columns that have no type yet are left out.
@@ -334,16 +330,7 @@ class postgres_landing final : public landing {
     void partition_done(std::uint32_t) override {}
 
     land_result commit(const position& next) override {
-        const auto order = [](const position& p) { return std::pair(p.epoch, p.batch); };
-        if (owner_.known_ && order(next) <= order(owner_.known_->at)) {
-            // The same number for another range of rows is no replay: to take it for one would drop them.
-            if (next.epoch < owner_.known_->at.epoch ||
-                (order(next) == order(owner_.known_->at) && !(next == owner_.known_->at))) {
-                throw failure(
-                    "state.fenced",
-                    "table " + owner_.flow_.table + ": another run has taken flow " + owner_.flow_.flow + " over",
-                    "let one run at a time work on a job");
-            }
+        if (holds(owner_.known_, next, owner_.flow_)) {
             land_result known;
             known.committed = false;
             return known;
@@ -360,10 +347,7 @@ class postgres_landing final : public landing {
             if (!out.unchanged || !owner_.known_ || owner_.known_->reset) return stand{next, false};
             // Nothing to commit but the validator, so that the next run need not read the table again.
             result.committed = false;
-            stand stays = *owner_.known_;
-            stays.at.end = next.end;
-            stays.at.deletes_end = next.deletes_end;
-            return stays;
+            return owner_.known_->with_ends_of(next);
         });
         return result;
     }
@@ -414,11 +398,10 @@ class postgres_landing final : public landing {
         for (const std::string& key : owner_.flow_.primary_keys) {
             const std::int64_t i = find_column(*rows.schema->get(), key);
             const ArrowArray& values = *rows.array.get()->children[i];
-            if (values.null_count == 0 || values.n_buffers == 0 || !values.buffers[0]) continue;
-            const auto* valid = static_cast<const std::uint8_t*>(values.buffers[0]);
+            if (values.null_count == 0) continue;
             for (std::int64_t row = 0; row < rows.rows(); ++row) {
                 const std::int64_t at = values.offset + rows.array.get()->offset + row;
-                if (valid[at >> 3] >> (at & 7) & 1) continue;
+                if (!is_null_at(values, at)) continue;
                 throw failure("key.null",
                               "table " + owner_.flow_.table + ": a row has no value in its key column " + key,
                               "name other `primary_keys`, or mend the row at its source");

@@ -5,22 +5,13 @@
 #include <cmath>
 #include <limits>
 
+#include "host/arrow/cells.h"
 #include "host/arrow/decimal.h"
 #include "host/base/error.h"
 #include "host/land/json_row.h"
 
 namespace lakeflow::host::postgres {
 namespace {
-
-bool is_null(const ArrowArray& array, std::int64_t at) {
-    if (array.null_count == 0 || array.n_buffers == 0 || !array.buffers[0]) return false;
-    return (static_cast<const std::uint8_t*>(array.buffers[0])[at >> 3] >> (at & 7) & 1) == 0;
-}
-
-template <class T>
-T fixed(const ArrowArray& array, std::int64_t at) {
-    return static_cast<const T*>(array.buffers[1])[at];
-}
 
 template <class T>
 void append_number(T value, std::string& out) {
@@ -37,13 +28,6 @@ void append_real(T value, std::string& out) {
     } else {
         append_number(value, out);
     }
-}
-
-template <class Offset>
-std::string_view text(const ArrowArray& array, std::int64_t at) {
-    const auto* offsets = static_cast<const Offset*>(array.buffers[1]);
-    return {static_cast<const char*>(array.buffers[2]) + offsets[at],
-            static_cast<std::size_t>(offsets[at + 1] - offsets[at])};
 }
 
 [[noreturn]] void refuse_nul() {
@@ -170,7 +154,7 @@ std::string type_of_column(const ArrowSchema& column) {
 void append_copy_value(const ArrowSchema& column, const ArrowArray& array, std::int64_t row, std::string& out) {
     const std::int64_t at = array.offset + row;
     const column_type t = type_of(column);
-    if (t.id == type_id::null_ || is_null(array, at)) {
+    if (t.id == type_id::null_ || is_null_at(array, at)) {
         out += "\\N";
         return;
     }
@@ -178,22 +162,22 @@ void append_copy_value(const ArrowSchema& column, const ArrowArray& array, std::
         case type_id::boolean:
             out += static_cast<const std::uint8_t*>(array.buffers[1])[at >> 3] >> (at & 7) & 1 ? "true" : "false";
             break;
-        case type_id::int8: append_number(static_cast<int>(fixed<std::int8_t>(array, at)), out); break;
-        case type_id::int16: append_number(fixed<std::int16_t>(array, at), out); break;
-        case type_id::int32: append_number(fixed<std::int32_t>(array, at), out); break;
-        case type_id::int64: append_number(fixed<std::int64_t>(array, at), out); break;
-        case type_id::float32: append_real(fixed<float>(array, at), out); break;
-        case type_id::float64: append_real(fixed<double>(array, at), out); break;
-        case type_id::decimal128: out += decimal_text(fixed<int128>(array, at), t.scale); break;
-        case type_id::utf8: append_text(text<std::int32_t>(array, at), out); break;
-        case type_id::large_utf8: append_text(text<std::int64_t>(array, at), out); break;
-        case type_id::binary: append_bytes(text<std::int32_t>(array, at), out); break;
-        case type_id::large_binary: append_bytes(text<std::int64_t>(array, at), out); break;
+        case type_id::int8: append_number(static_cast<int>(value_at<std::int8_t>(array, at)), out); break;
+        case type_id::int16: append_number(value_at<std::int16_t>(array, at), out); break;
+        case type_id::int32: append_number(value_at<std::int32_t>(array, at), out); break;
+        case type_id::int64: append_number(value_at<std::int64_t>(array, at), out); break;
+        case type_id::float32: append_real(value_at<float>(array, at), out); break;
+        case type_id::float64: append_real(value_at<double>(array, at), out); break;
+        case type_id::decimal128: out += decimal_text(value_at<int128>(array, at), t.scale); break;
+        case type_id::utf8: append_text(text_at<std::int32_t>(array, at), out); break;
+        case type_id::large_utf8: append_text(text_at<std::int64_t>(array, at), out); break;
+        case type_id::binary: append_bytes(text_at<std::int32_t>(array, at), out); break;
+        case type_id::large_binary: append_bytes(text_at<std::int64_t>(array, at), out); break;
         case type_id::date32:
-            if (append_date(fixed<std::int32_t>(array, at), out)) out += " BC";
+            if (append_date(value_at<std::int32_t>(array, at), out)) out += " BC";
             break;
-        case type_id::timestamp_utc: append_instant(fixed<std::int64_t>(array, at), true, out); break;
-        case type_id::timestamp_local: append_instant(fixed<std::int64_t>(array, at), false, out); break;
+        case type_id::timestamp_utc: append_instant(value_at<std::int64_t>(array, at), true, out); break;
+        case type_id::timestamp_local: append_instant(value_at<std::int64_t>(array, at), false, out); break;
         default: append_json(column, array, row, out);
     }
 }
