@@ -17,7 +17,9 @@ constexpr const char* about =
     "  lakeflow-host --plugin github.so --config job.toml      run the job\n"
     "  lakeflow-host describe github                           what the plugin's options are\n"
     "  lakeflow-host tables --config job.toml                  what can be read\n"
-    "  lakeflow-host preview issues --config job.toml          a few rows, nothing is written\n\n"
+    "  lakeflow-host preview issues --config job.toml          a few rows, nothing is written\n"
+    "  lakeflow-host query 'SELECT ...' --config job.toml      rows of one table, what can be is asked of the "
+    "source\n\n"
     "A job file:\n\n"
     "  [job]\n  name = \"github-to-lake\"\n"
     "  [connection]\n  token = { env = \"GITHUB_TOKEN\" }\n"
@@ -30,7 +32,7 @@ const std::vector<std::string> commands{"run",   "plugins", "describe", "tables"
                                         "query", "explain", "status",   "reset",  "check",  "new"};
 
 // What the commands of later versions are called: known, so that they are refused by name.
-const std::vector<std::string> later_commands{"query", "explain", "check", "new"};
+const std::vector<std::string> later_commands{"check", "new"};
 
 void add_job_options(CLI::App& app, arguments& out) {
     // One value each: a greedy option would take a mistyped command for another plugin.
@@ -76,9 +78,9 @@ void add_run_options(CLI::App& app, arguments& out) {
 
 // The first word that is no option and no option's value: the command, or what a person took for one.
 std::string first_word(int argc, const char* const* argv) {
-    static const std::vector<std::string> with_value{"--config",     "-c",       "--plugin",    "-p",
-                                                     "--plugin-dir", "--set",    "--log-level", "--log-format",
-                                                     "--only",       "--report", "--limit",     "-n"};
+    static const std::vector<std::string> with_value{
+        "--config",     "-c",     "--plugin", "-p",      "--plugin-dir", "--set",    "--log-level",
+        "--log-format", "--only", "--report", "--limit", "-n",           "--option", "--format"};
     for (int i = 1; i < argc; ++i) {
         const std::string word = argv[i];
         if (word == "--") return {};
@@ -126,6 +128,26 @@ arguments parse_arguments(int argc, const char* const* argv) {
     CLI::App* preview =
         add("preview", "Prints a few rows as JSON lines; writes nothing and keeps no position", command::preview);
     subject(preview, "TABLE", "A source of the plugin, or a flow of the job");
+    const auto scan_options = [&](CLI::App* sub) {
+        sub->add_option("--option", out.options, "An option of this read, over those of the table; may be repeated")
+            ->type_name("KEY=VALUE")
+            ->allow_extra_args(false);
+    };
+    scan_options(preview);
+    CLI::App* query =
+        add("query", "Prints the rows of a SELECT over one table; reads nothing into any state", command::query);
+    subject(query, "SQL", "A SELECT; its table is a source of the plugin, or a flow of the job");
+    scan_options(query);
+    query->add_option("--format", out.rows, "jsonl, csv or table (default: a table on a terminal, else jsonl)")
+        ->check(CLI::IsMember({"jsonl", "csv", "table"}));
+    query->add_flag("--no-pushdown", out.no_pushdown, "Leaves nothing to the source but to give its rows");
+    json(query);
+    CLI::App* explain =
+        add("explain", "Shows what of a read is left to the source, and what is done after it", command::explain);
+    subject(explain, "SQL|TABLE", "A SELECT, or a source of the plugin, or a flow of the job");
+    scan_options(explain);
+    explain->add_flag("--no-pushdown", out.no_pushdown, "Leaves nothing to the source but to give its rows");
+    json(explain);
     preview->add_option("--limit,-n", out.limit, "How many rows (default 20)")->check(CLI::Range(1, 1000000));
     json(preview);
     json(add("status", "Shows where each flow stands, by the destination's own record", command::status));

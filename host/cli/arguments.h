@@ -9,7 +9,7 @@
 
 namespace lakeflow::host {
 
-enum class command { run, plugins, describe, tables, schema, preview, status, reset, not_built, none };
+enum class command { run, plugins, describe, tables, schema, preview, query, explain, status, reset, not_built, none };
 
 struct arguments {
     command what = command::run;
@@ -24,9 +24,12 @@ struct arguments {
     bool no_progress = false;
     bool take_over = false;
     bool json = false;
-    std::string subject;  // the plugin, table or flow that a command is about
-    int limit = 20;       // preview
-    int exit_code = 0;    // with command::none: help, version or a mistake was printed already
+    std::string subject;               // the plugin, table, flow or SQL that a command is about
+    std::vector<std::string> options;  // of the scan, KEY=VALUE
+    std::string rows;                  // how query prints them: "jsonl", "csv", "table"; empty: a table on a terminal
+    bool no_pushdown = false;
+    int limit = 20;     // preview
+    int exit_code = 0;  // with command::none: help, version or a mistake was printed already
 };
 
 // Prints help and mistakes itself (help on stdout, mistakes on stderr); never throws.

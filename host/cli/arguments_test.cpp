@@ -46,9 +46,21 @@ BOOST_AUTO_TEST_CASE(a_mistyped_command_does_not_become_a_plugin) {
 }
 
 BOOST_AUTO_TEST_CASE(commands_of_later_versions_are_known_by_name) {
-    const arguments a = parse({"query", "SELECT 1", "--format", "csv"});
+    const arguments a = parse({"check", "github", "--json"});
     BOOST_TEST((a.what == command::not_built));
-    BOOST_TEST(a.subject == "query");
+    BOOST_TEST(a.subject == "check");
+}
+
+BOOST_AUTO_TEST_CASE(a_query_has_its_sql_and_options) {
+    const arguments a = parse({"query", "SELECT 1 FROM t", "--format", "csv", "--option", "a=1", "--option", "b=x=y",
+                               "--no-pushdown", "--config", "j"});
+    BOOST_TEST((a.what == command::query));
+    BOOST_TEST(a.subject == "SELECT 1 FROM t");
+    BOOST_TEST(a.rows == "csv");
+    BOOST_TEST(a.no_pushdown);
+    BOOST_TEST(a.options == (std::vector<std::string>{"a=1", "b=x=y"}), boost::test_tools::per_element());
+    BOOST_TEST((parse({"query", "x", "--format", "xml"}).what == command::none));
+    BOOST_TEST((parse({"explain", "t", "--json"}).what == command::explain));
 }
 
 BOOST_AUTO_TEST_CASE(help_is_no_mistake) {

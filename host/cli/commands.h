@@ -28,6 +28,11 @@ int plugins_command(const arguments& args, terminal& out);  // about.cpp
 int describe_command(const arguments& args, terminal& out);
 int tables_command(const arguments& args, terminal& out);
 int schema_command(const arguments& args, terminal& out);
+// --option KEY=VALUE: checks the options and puts them over those of the table, or of the connection. Throws config.*.
+void apply_scan_options(run_plan& plan, table_plan& table, const std::vector<std::string>& assignments);
+
+int query_command(const arguments& args, terminal& out);  // query.cpp
+int explain_command(const arguments& args, terminal& out);
 int preview_command(const arguments& args, terminal& out);  // preview.cpp
 int status_command(const arguments& args, terminal& out);   // status.cpp
 int reset_command(const arguments& args, terminal& out);

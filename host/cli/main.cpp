@@ -20,6 +20,8 @@ int dispatch(const arguments& args, terminal& out) {
         case command::describe: return describe_command(args, out);
         case command::tables: return tables_command(args, out);
         case command::schema: return schema_command(args, out);
+        case command::query: return query_command(args, out);
+        case command::explain: return explain_command(args, out);
         case command::preview: return preview_command(args, out);
         case command::status: return status_command(args, out);
         case command::reset: return reset_command(args, out);

@@ -6,6 +6,8 @@
 #include "host/base/json.h"
 #include "host/cli/commands.h"
 #include "host/cli/instance.h"
+#include "host/scan/negotiate.h"
+#include "host/stream/resolve.h"
 
 namespace lakeflow::host {
 namespace {
@@ -43,15 +45,38 @@ std::vector<std::string> plan_partitions(plugin_instance& instance, const read_r
     }
 }
 
+// Columns and limit are left to the source where it takes them.
+std::string plan_scan(plugin_instance& instance, const run_plan& plan, const table_plan& table, std::int64_t limit) {
+    const auto schema =
+        std::make_shared<const arrow_schema>(instance.connector().table_schema(table.source, table.options));
+    scan_wish wish;
+    wish.limit = limit;
+    for (std::int64_t i = 0; i < schema->columns(); ++i) {
+        const auto name = name_of(schema->column(i));
+        const bool wanted =
+            table.columns.empty() || std::find(table.columns.begin(), table.columns.end(), name) != table.columns.end();
+        if (wanted) wish.columns.push_back(i);
+    }
+    const auto ask = [&](const std::string& wanted) {
+        return instance.connector().plan_scan(table.source, table.options, wanted);
+    };
+    return negotiate(wish, schema, ask, plan.plugin->id + "/" + table.source).scan;
+}
+
 }  // namespace
 
 int preview_command(const arguments& args, terminal& out) {
     opened_job opened = open_job(args, out, {});
-    const table_plan table = table_of(opened.plan, args.subject);
+    table_plan table = table_of(opened.plan, args.subject);
+    // A condition is DuckDB's to parse; a preview of a whole table needs no DuckDB.
+    if (!table.where.empty()) return query_command(args, out);
+    apply_scan_options(opened.plan, table, args.options);
     plugin_instance instance(opened.plan, table.source);
+    check_read_schema(table, instance.connector().metadata(table.source, table.options));
     read_request request;
     request.table = table.source;
     request.options = table.options;
+    request.scan = plan_scan(instance, opened.plan, table, args.limit);
     std::int64_t left = args.limit;
     const auto descriptors = plan_partitions(instance, request);
     if (descriptors.empty()) {

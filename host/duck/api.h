@@ -81,6 +81,14 @@ struct result {
     X(void, destroy_logical_type, (raw::logical_type*))                                                            \
     X(int, get_type_id, (raw::logical_type))                                                                       \
     X(int, decimal_internal_type, (raw::logical_type))                                                             \
+    X(std::uint8_t, decimal_scale, (raw::logical_type))                                                            \
+    X(raw::logical_type, column_logical_type, (raw::result*, raw::idx))                                            \
+    X(raw::logical_type, list_type_child_type, (raw::logical_type))                                                \
+    X(raw::logical_type, map_type_key_type, (raw::logical_type))                                                   \
+    X(raw::logical_type, map_type_value_type, (raw::logical_type))                                                 \
+    X(raw::idx, struct_type_child_count, (raw::logical_type))                                                      \
+    X(char*, struct_type_child_name, (raw::logical_type, raw::idx))                                                \
+    X(raw::logical_type, struct_type_child_type, (raw::logical_type, raw::idx))                                    \
     X(raw::logical_type, create_logical_type, (int))                                                               \
     X(raw::table_function, create_table_function, (void))                                                          \
     X(void, destroy_table_function, (raw::table_function*))                                                        \

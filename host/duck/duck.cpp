@@ -205,6 +205,35 @@ std::string result::column_name(std::uint64_t column) {
 
 int result::column_type(std::uint64_t column) { return owner_->functions().column_type(&handle_, column); }
 
+namespace {
+// Takes the type over.
+value_type describe(const api& f, raw::logical_type logical) {
+    value_type out;
+    out.id = f.get_type_id(logical);
+    if (out.id == type_decimal) out.scale = f.decimal_scale(logical);
+    if (out.id == type_list) out.children.push_back(describe(f, f.list_type_child_type(logical)));
+    if (out.id == type_map) {
+        out.children.push_back(describe(f, f.map_type_key_type(logical)));
+        out.children.push_back(describe(f, f.map_type_value_type(logical)));
+    }
+    if (out.id == type_struct) {
+        for (raw::idx i = 0; i < f.struct_type_child_count(logical); ++i) {
+            char* name = f.struct_type_child_name(logical, i);
+            out.names.emplace_back(name ? name : "");
+            f.free(name);
+            out.children.push_back(describe(f, f.struct_type_child_type(logical, i)));
+        }
+    }
+    f.destroy_logical_type(&logical);
+    return out;
+}
+}  // namespace
+
+value_type result::type(std::uint64_t column) {
+    const api& f = owner_->functions();
+    return describe(f, f.column_logical_type(&handle_, column));
+}
+
 std::int64_t result::rows_changed() { return static_cast<std::int64_t>(owner_->functions().rows_changed(&handle_)); }
 
 bool result::next() {
@@ -284,6 +313,30 @@ std::int64_t value::integer() const {
         default:
             throw failure("destination.duckdb",
                           "a result of DuckDB has type " + std::to_string(id) + ", not an integer");
+    }
+}
+
+int128 value::wide() const {
+    struct halves {
+        std::uint64_t low;
+        std::int64_t high;
+    };
+    const void* data = api_->vector_get_data(vector_);
+    raw::logical_type logical = api_->vector_get_column_type(vector_);
+    int id = api_->get_type_id(logical);
+    if (id == type_decimal) id = api_->decimal_internal_type(logical);
+    api_->destroy_logical_type(&logical);
+    switch (id) {
+        case type_smallint: return static_cast<const std::int16_t*>(data)[row_];
+        case type_integer: return static_cast<const std::int32_t*>(data)[row_];
+        case type_bigint: return static_cast<const std::int64_t*>(data)[row_];
+        case type_hugeint: {
+            const halves h = static_cast<const halves*>(data)[row_];
+            return static_cast<int128>(static_cast<uint128>(h.high) << 64 | h.low);
+        }
+        default:
+            throw failure("destination.duckdb",
+                          "a result of DuckDB has type " + std::to_string(id) + ", not a decimal");
     }
 }
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "host/arrow/arrow.h"
+#include "host/arrow/builder.h"
 #include "host/base/cancel.h"
 #include "host/duck/api.h"
 
@@ -72,6 +73,7 @@ class value {
 
     bool is_null() const noexcept;
     std::int64_t integer() const;   // of any integer type, a boolean, a date (days) or a timestamp (microseconds)
+    int128 wide() const;            // HUGEINT, or the unscaled digits of a DECIMAL
     double real() const;            // FLOAT or DOUBLE
     std::string_view text() const;  // VARCHAR or BLOB
     std::uint64_t size() const;     // of a list or map
@@ -84,6 +86,14 @@ class value {
     std::uint64_t row_;
 };
 
+// The type of a result's column, with what it is made of.
+struct value_type {
+    int id = 0;                        // enum type of api.h
+    int scale = 0;                     // of a DECIMAL
+    std::vector<value_type> children;  // of a list its element; of a map key and value; of a struct its fields
+    std::vector<std::string> names;    // of a struct's fields
+};
+
 class result {
   public:
     result(std::shared_ptr<database> owner, raw::result handle) noexcept;
@@ -94,6 +104,7 @@ class result {
     std::uint64_t columns() const noexcept { return columns_; }
     std::string column_name(std::uint64_t column);
     int column_type(std::uint64_t column);
+    value_type type(std::uint64_t column);
     std::int64_t rows_changed();
 
     // Moves to the next row, false after the last. Throws what DuckDB says if the query fails on the way.

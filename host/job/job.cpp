@@ -64,9 +64,9 @@ const std::vector<key> table_keys{{"source"},
                                   {"limits", key_type::table},
                                   {"options", key_type::table},
                                   {"on_mismatch"},
-                                  {"where", key_type::text, later},
+                                  {"where"},
                                   {"schema"},
-                                  {"read_schema", key_type::text, later},
+                                  {"read_schema"},
                                   {"max_mismatches", key_type::integer, later},
                                   {"allow_empty", key_type::boolean},
                                   {"max_delete_ratio", key_type::number},
@@ -302,6 +302,16 @@ job_table read_table_entry(const document& doc, const json::object& entry, std::
     out.columns = t.texts("columns").value_or(std::vector<std::string>{});
     if (t.has("columns") && out.columns.empty())
         t.refuse("columns", "is an empty list", "Leave it out to land all columns.");
+    out.where = t.text("where").value_or("");
+    if (t.has("where") && trim(out.where).empty()) t.refuse("where", "is empty", "Leave it out to land every row.");
+    if (const auto ddl = t.text("read_schema")) {
+        try {
+            out.read_schema = to_ddl(*parse_ddl(*ddl).get());
+        } catch (const failure& f) {
+            t.refuse("read_schema", "is no schema: " + f.get().message,
+                     "Write it as DDL: \"id BIGINT NOT NULL, name STRING\".");
+        }
+    }
     if (const auto policy = t.text("on_mismatch")) {
         if (*policy == "null" || *policy == "quarantine") t.not_supported("on_mismatch", "\"" + *policy + "\"");
         if (*policy != "fail") t.refuse("on_mismatch", "is \"" + *policy + "\"; it must be fail, null or quarantine");

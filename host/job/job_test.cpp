@@ -131,8 +131,8 @@ BOOST_AUTO_TEST_CASE(a_misspelt_key_is_named_with_its_line_and_the_near_one) {
 }
 
 BOOST_AUTO_TEST_CASE(a_key_whose_feature_is_not_built_is_refused_by_name) {
-    for (const std::string line : {"where = \"a > 1\"", "read_schema = \"id BIGINT\"", "schema = \"rescue\"",
-                                   "on_mismatch = \"quarantine\"", "on_status = { \"404\" = \"skip\" }"}) {
+    for (const std::string line :
+         {"schema = \"rescue\"", "on_mismatch = \"quarantine\"", "on_status = { \"404\" = \"skip\" }"}) {
         const error e = refusal(smallest + line + "\n");
         BOOST_TEST(e.code == "config.not_supported", line << ": " << e.code);
         BOOST_TEST(has(e.message, line.substr(0, line.find(' '))), e.message);
@@ -155,6 +155,16 @@ BOOST_AUTO_TEST_CASE(what_a_table_says_of_its_history_and_its_columns_is_taken) 
          {"max_delete_ratio = 1.5", "max_delete_ratio = -1", "track = []", "schema = \"grow\""}) {
         BOOST_TEST(refusal(smallest + line + "\n").code == "config.invalid_value", line);
     }
+}
+
+BOOST_AUTO_TEST_CASE(where_and_read_schema_reach_the_plan) {
+    const job j = load(smallest + "where = \"a > 1\"\nread_schema = \"id bigint not null, `b c` STRING\"\n");
+    BOOST_TEST(j.tables[0].where == "a > 1");
+    BOOST_TEST(j.tables[0].read_schema == "id BIGINT NOT NULL, `b c` STRING");
+    BOOST_TEST(refusal(smallest + "where = \" \"\n").code == "config.invalid_value");
+    const error e = refusal(smallest + "read_schema = \"id NUMBER\"\n");
+    BOOST_TEST(e.code == "config.invalid_value");
+    BOOST_TEST(has(e.message, "read_schema"), e.message);
 }
 
 BOOST_AUTO_TEST_CASE(wrong_values_are_refused) {

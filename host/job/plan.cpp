@@ -3,11 +3,22 @@
 #include <chrono>
 
 #include "host/base/error.h"
+#include "host/base/json.h"
 #include "host/base/text.h"
 #include "host/job/job.h"
 #include "host/plugin/options.h"
 
 namespace lakeflow::host {
+namespace {
+
+// An object's JSON with one member more.
+std::string with_member(std::string object, const std::string& name, const std::string& value_json) {
+    const bool empty = object == "{}";
+    object.pop_back();
+    return object + (empty ? "" : ",") + quote_json(name) + ":" + value_json + "}";
+}
+
+}  // namespace
 
 run_plan make_plan(const job& j, std::shared_ptr<const plugin> p, const std::vector<std::string>& only) {
     std::vector<std::string> names;
@@ -45,6 +56,9 @@ run_plan make_plan(const job& j, std::shared_ptr<const plugin> p, const std::vec
         t.source = table.source;
         t.destination = table.destination;
         t.options = checked("table", table.options, table.place + ": [[tables]] " + table.source + " options");
+        t.where = table.where;
+        t.read_schema = table.read_schema;
+        if (!t.read_schema.empty()) t.options = with_member(t.options, "read_schema", quote_json(t.read_schema));
         t.mode = table.mode;
         t.primary_keys = table.primary_keys;
         t.sequence_by = table.sequence_by;
@@ -58,6 +72,7 @@ run_plan make_plan(const job& j, std::shared_ptr<const plugin> p, const std::vec
     }
     plan.plugin = std::move(p);
     plan.state_directory = j.state;
+    plan.duckdb_library = j.destination.duckdb_library;
     plan.redactor = j.redactor;
     return plan;
 }

@@ -294,6 +294,34 @@ latest plugin_connector::latest_offset(const read_request& request) {
     });
 }
 
+std::optional<std::string> plugin_connector::plan_scan(const std::string& table, const std::string& options,
+                                                       const std::string& request) {
+    if (!LF_SLOT(plugin_->scan, lf_scan_v1, plan)) return std::nullopt;
+    return guarded(*context_.flow, *context_.cancelled, [&]() -> std::optional<std::string> {
+        const std::string where = what(table) + ", plan of the scan";
+        call_error e;
+        text_sink sink;
+        const auto status =
+            plugin_->scan->plan(raw_, to_abi(table), to_abi(options), to_abi(request), sink.out(), e.out());
+        if (status == LF_ERROR && e.get(where).retry == retry_class::unsupported) return std::nullopt;
+        e.check(status, where);
+        refuse_secrets(*context_.flow, sink.text(), "the accepted scan of " + what(table));
+        return sink.take();
+    });
+}
+
+std::optional<std::string> plugin_connector::explain_scan(const std::string& table, const std::string& options,
+                                                          const std::string& scan) {
+    if (!LF_SLOT(plugin_->scan, lf_scan_v1, explain)) return std::nullopt;
+    return guarded(*context_.flow, *context_.cancelled, [&]() -> std::optional<std::string> {
+        call_error e;
+        text_sink sink;
+        e.check(plugin_->scan->explain(raw_, to_abi(table), to_abi(options), to_abi(scan), sink.out(), e.out()),
+                what(table) + ", explain of the scan");
+        return context_.flow->redactor->redact(sink.text());
+    });
+}
+
 std::optional<std::string> plugin_connector::prepare_for_trigger_available_now(const std::string& table,
                                                                                const std::string& options) {
     if (!LF_SLOT(plugin_->connector, lf_connector_v1, prepare_for_trigger_available_now)) return std::nullopt;

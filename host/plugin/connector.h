@@ -112,6 +112,12 @@ class plugin_connector {
     std::unique_ptr<plugin_reader> read_partition(const read_request& request);
     latest latest_offset(const read_request& request);
 
+    // "lakeflow.scan/1": JSON in and out, the reply not yet read. nullopt where the plugin has no such slot, or declines.
+    std::optional<std::string> plan_scan(const std::string& table, const std::string& options,
+                                         const std::string& request);
+    std::optional<std::string> explain_scan(const std::string& table, const std::string& options,
+                                            const std::string& scan);
+
     // nullopt where the plugin has no such slot.
     std::optional<std::string> prepare_for_trigger_available_now(const std::string& table, const std::string& options);
     std::optional<std::string> default_read_limit(const std::string& table, const std::string& options);

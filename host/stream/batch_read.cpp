@@ -86,7 +86,9 @@ batch_read::batch_read(read_source source, std::shared_ptr<worker_arena> arena, 
     for (std::uint32_t i = 0; i < tasks; ++i) s.arena->enqueue([s = shared_] { run_part(s); });
 }
 
-batch_read::~batch_read() {
+batch_read::~batch_read() { stop(); }
+
+void batch_read::stop() {
     shared_->stop->cancel();
     finish();
 }

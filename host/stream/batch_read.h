@@ -85,6 +85,8 @@ class batch_read {
     std::optional<read_item> next();
     // After next() gave nothing.
     const read_totals& totals() const;
+    // Ends what is still going on: nobody wants the rest.
+    void stop();
 
     // After a failure: the part that failed had handed nothing on and was tried as often as allowed, so reading the whole batch
     // again would only try it once more.

@@ -92,6 +92,7 @@ std::shared_ptr<const gate> flow::make_gate(const batch_plan& batch, const std::
         std::iota(columns.begin(), columns.end(), std::int64_t{0});
     }
     auto out = std::make_shared<gate>(what(), settings_.source_schema, columns, settings_.spec.primary_keys);
+    out->filter(settings_.filter);
     const bool append = settings_.spec.mode == land_mode::append && !batch.to_spool;
     if (settings_.snapshot || (!append && !settings_.metadata.rereads)) return out;
     if (const auto cursor = cursor_of_rows()) {
@@ -115,6 +116,7 @@ read_source flow::source_of(read_source::kind kind, const batch_plan& batch,
     out.request.end = batch.end;
     out.request.bound = batch.bound;
     out.request.limits = batch.limits;
+    if (kind != read_source::kind::deletes) out.request.scan = settings_.scan;
     out.passing = std::move(passing);
     out.tuning = plan_.tuning;
     return out;

@@ -185,6 +185,7 @@ bool flow::snapshot() {
     read_request request;
     request.table = table_.source;
     request.options = table_.options;
+    request.scan = settings_.scan;
     std::optional<std::string> validator;
     if (settings_.validator) {
         auto asked = request;

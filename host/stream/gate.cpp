@@ -205,13 +205,20 @@ arrow_array gate::project(arrow_array table) const {
 gate_result gate::pass(record_batch in) const {
     gate_result out;
     check_keys(*in.array.get());
+    const ArrowArray& table = *in.array.get();
+    std::vector<std::uint8_t> keep;
     if (cursor_) {
-        auto weighed = cursor_->weigh(*in.array.get(), limit_, start_);
+        auto weighed = cursor_->weigh(table, limit_, start_);
         out.above = weighed.above;
         out.again = weighed.again;
         out.highest = std::move(weighed.highest);
-        if (out.above) in.array = filter_rows(*source_->get(), *in.array.get(), weighed.keep);
+        keep = std::move(weighed.keep);
     }
+    if (filter_ && !filter_->does_nothing()) {
+        keep.resize(static_cast<std::size_t>(table.length), 1);
+        out.filtered = filter_->apply(table, keep);
+    }
+    if (out.above || out.filtered) in.array = filter_rows(*source_->get(), table, keep);
     out.rows = {landed_, all_ ? std::move(in.array) : project(std::move(in.array))};
     return out;
 }

@@ -10,6 +10,7 @@
 
 #include "host/arrow/arrow.h"
 #include "host/laws/offsets.h"
+#include "host/scan/filter.h"
 
 namespace lakeflow::host {
 
@@ -42,9 +43,10 @@ class cursor_column {
 };
 
 struct gate_result {
-    record_batch rows;       // of the landed columns; its schema is the gate's
-    std::int64_t above = 0;  // left out: they lie above the end
-    std::int64_t again = 0;  // lie at or below the start: an inclusive or look-back read brought them once more
+    record_batch rows;          // of the landed columns; its schema is the gate's
+    std::int64_t above = 0;     // left out: they lie above the end
+    std::int64_t again = 0;     // lie at or below the start: an inclusive or look-back read brought them once more
+    std::int64_t filtered = 0;  // left out: the job's `where` does not hold
     std::optional<cursor_value> highest;  // cursor of the rows that passed, where it is watched
 };
 
@@ -57,6 +59,9 @@ class gate {
     // The cursor is compared from now on: rows above `limit` are left out, rows at or below `start` are counted as come again, the
     // highest of the rest is told. Each may be absent.
     void watch(cursor_column cursor, std::optional<cursor_value> limit, std::optional<cursor_value> start);
+
+    // Rows that do not pass are left out from now on, after they have been looked at otherwise: they were read all the same.
+    void filter(std::shared_ptr<const row_filter> rows) { filter_ = std::move(rows); }
 
     // Throws records.schema_drift if a reader's schema is not the table's.
     void check_schema(const arrow_schema& reader) const;
@@ -78,6 +83,7 @@ class gate {
     std::optional<cursor_column> cursor_;
     std::optional<cursor_value> limit_;
     std::optional<cursor_value> start_;
+    std::shared_ptr<const row_filter> filter_;  // null: every row passes
 };
 
 }  // namespace lakeflow::host

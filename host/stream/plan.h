@@ -42,6 +42,8 @@ struct table_plan {
     double max_delete_ratio = 1;
     std::vector<std::string> track;  // scd2; empty: all columns
     schema_policy schema_changes = schema_policy::evolve;
+    std::string where;        // SQL; empty: every row
+    std::string read_schema;  // DDL that the user gave, also in `options`; empty: the plugin's own
 };
 
 // How often a failed read is tried again, and when the laws give up. Tests shorten the times.
@@ -115,6 +117,7 @@ struct run_plan {
     std::shared_ptr<lakeflow::host::destination> destination;
     std::string state_directory;  // absolute; the job's own folder is made below it
     bool take_over = false;       // break the lock of another holder
+    std::string duckdb_library;   // as duck::load takes it
 
     std::shared_ptr<secrets> redactor = std::make_shared<secrets>();
     logger log;

@@ -2,10 +2,14 @@
 #include "host/stream/resolve.h"
 
 #include <algorithm>
+#include <boost/json.hpp>
 #include <span>
 
 #include "host/base/error.h"
 #include "host/base/text.h"
+#include "host/duck/sql.h"
+#include "host/scan/negotiate.h"
+#include "host/scan/sql_tree.h"
 #include "host/stream/gate.h"
 
 namespace lakeflow::host {
@@ -106,6 +110,25 @@ void choose_columns(const table_plan& table, flow_settings& s, const std::vector
     }
 }
 
+// The plugin takes over what it can; the rest is applied to each batch before it is landed.
+void settle_where(const run_plan& plan, const table_plan& table, plugin_connector& connector, flow_settings& s) {
+    if (table.where.empty()) return;
+    if (s.spec.mode == land_mode::snapshot) {
+        refuse("config.not_supported", table,
+               "where with mode = \"snapshot\" is not built yet: a snapshot of a part must not delete the rest",
+               "use append or scd1");
+    }
+    scan_wish wish;
+    wish.filters = where_of(duck::parse_where(plan.duckdb_library, table.where), *s.source_schema, table.where);
+    for (std::int64_t i = 0; i < s.source_schema->columns(); ++i) wish.columns.push_back(i);
+    const std::string what = plan.plugin->id + "/" + table.source;
+    const auto choice = negotiate(
+        wish, s.source_schema,
+        [&](const std::string& request) { return connector.plan_scan(table.source, table.options, request); }, what);
+    s.scan = choice.scan;
+    s.filter = std::make_shared<const row_filter>(*s.source_schema, choice.residual, choice.exact, what);
+}
+
 read_path choose_path(const plugin& p, bool partitioned, bool snapshot) {
     if (!partitioned) return read_path::simple;
     if (snapshot) return read_path::snapshot_batch;
@@ -114,9 +137,17 @@ read_path choose_path(const plugin& p, bool partitioned, bool snapshot) {
 
 }  // namespace
 
+void check_read_schema(const table_plan& table, const table_metadata& metadata) {
+    if (table.read_schema.empty() || metadata.external_schema) return;
+    refuse("config.read_schema", table,
+           "'" + table.source + "' has a schema of its own, and takes none from read_schema",
+           "leave read_schema out; `columns` chooses among the table's columns");
+}
+
 flow_settings settle(const run_plan& plan, const table_plan& table, plugin_connector& connector) {
     flow_settings s;
     s.metadata = connector.metadata(table.source, table.options);
+    check_read_schema(table, s.metadata);
     s.source_schema = std::make_shared<const arrow_schema>(connector.table_schema(table.source, table.options));
     s.snapshot = s.metadata.ingestion == ingestion_type::snapshot;
     if (s.metadata.ingestion == ingestion_type::cdc_with_deletes) {
@@ -155,6 +186,7 @@ flow_settings settle(const run_plan& plan, const table_plan& table, plugin_conne
     for (const auto& name : table.track) spec.track.push_back(canonical(name, "track"));
     check_mode(table, s);
     choose_columns(table, s, names);
+    settle_where(plan, table, connector, s);
     s.path = choose_path(*plan.plugin, connector.is_partitioned(table.source, table.options), s.snapshot);
     s.validator = s.path == read_path::snapshot_batch && plan.plugin->has_stream_partitions();
     const gate names_only(plan.plugin->id + "/" + table.source, s.source_schema, s.columns, spec.primary_keys);

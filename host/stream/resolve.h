@@ -10,6 +10,7 @@
 
 #include "host/land/destination.h"
 #include "host/plugin/connector.h"
+#include "host/scan/filter.h"
 #include "host/stream/plan.h"
 
 namespace lakeflow::host {
@@ -29,7 +30,12 @@ struct flow_settings {
     bool validator = false;                             // snapshot_batch: latest_offset exists
     std::shared_ptr<const arrow_schema> source_schema;  // of the table
     std::vector<std::int64_t> columns;                  // places in it of the landed ones
+    std::string scan = "{}";                            // what of `where` the plugin takes over
+    std::shared_ptr<const row_filter> filter;           // the rest of it; null without a `where`
 };
+
+// Contract 16: throws config.read_schema for a user's schema that the connector does not take.
+void check_read_schema(const table_plan& table, const table_metadata& metadata);
 
 // Asks the instance for schema and metadata. Throws config.mode, config.primary_keys, config.sequence_by, config.columns,
 // config.not_supported, plugin.missing_slot, and what the plugin says.

@@ -63,6 +63,8 @@ script_call call_of(instance& i, const lf_read_args& a) {
             optional_text(a.bound),
             std::string(view(a.limits)),
             std::string(view(a.descriptor)),
+            std::string(view(a.scan)),
+            {},
             0,
             &i.self};
 }
@@ -75,13 +77,26 @@ script_call call_of(instance& i, lf_str table, lf_str options) {
     return out;
 }
 
+void append_number(column& column, std::int64_t number) {
+    switch (column.id()) {
+        case type_id::boolean: return dynamic_cast<bool_column&>(column).append(number != 0);
+        case type_id::int32:
+        case type_id::date32:
+            return dynamic_cast<fixed_column<std::int32_t>&>(column).append(static_cast<std::int32_t>(number));
+        case type_id::decimal128: return dynamic_cast<fixed_column<int128>&>(column).append(number);
+        default: return dynamic_cast<fixed_column<std::int64_t>&>(column).append(number);
+    }
+}
+
 arrow_array build(const arrow_schema& schema, const std::vector<cells>& rows) {
     auto table = make_table(*schema.get());
     for (const auto& r : rows) {
         for (std::size_t c = 0; c < r.size(); ++c) {
             auto& column = table->child(c);
             if (const auto* number = std::get_if<std::int64_t>(&r[c])) {
-                dynamic_cast<fixed_column<std::int64_t>&>(column).append(*number);
+                append_number(column, *number);
+            } else if (const auto* real = std::get_if<double>(&r[c])) {
+                dynamic_cast<fixed_column<double>&>(column).append(*real);
             } else if (const auto* text = std::get_if<std::string>(&r[c])) {
                 dynamic_cast<text_column&>(column).append(*text);
             } else {
@@ -219,6 +234,7 @@ lf_status get_partitions(lf_connector* c, const lf_plan_args* a, const lf_sink* 
     auto call = call_of(of(c), a->table, a->options);
     call.start = optional_text(a->start);
     call.end = optional_text(a->end);
+    call.scan = view(a->scan);
     call.parallelism = a->parallelism;
     of(c).script->note("get_partitions " + call.table + " " + shown(call.start) + " " + shown(call.end));
     return guarded(error, [&] { return put(out, of(c).script->get_partitions(call)); });
@@ -238,6 +254,21 @@ lf_status latest_offset(lf_connector* c, const lf_latest_args* a, const lf_sink*
     of(c).script->note("latest_offset " + call.table + " " + shown(call.start) + " limits=" + call.limits +
                        " bound=" + shown(call.bound));
     return guarded(error, [&] { return put(out, of(c).script->latest_offset(call)); });
+}
+
+lf_status plan_scan(lf_connector* c, lf_str table, lf_str options, lf_str request, const lf_sink* out,
+                    lf_error* error) {
+    auto call = call_of(of(c), table, options);
+    call.request = view(request);
+    of(c).script->note("plan_scan " + call.table + " " + call.request);
+    return guarded(error, [&] { return put(out, of(c).script->plan_scan(call)); });
+}
+
+lf_status explain_scan(lf_connector* c, lf_str table, lf_str options, lf_str scan, const lf_sink* out,
+                       lf_error* error) {
+    auto call = call_of(of(c), table, options);
+    call.scan = view(scan);
+    return guarded(error, [&] { return put(out, of(c).script->explain_scan(call)); });
 }
 
 }  // namespace
@@ -270,11 +301,16 @@ std::shared_ptr<const plugin> scripted_plugin::use() {
     partition_.get_partitions = testing::get_partitions;
     partition_.read_partition = testing::read_partition;
     partition_.latest_offset = latest_offset ? testing::latest_offset : nullptr;
+    scan_ = {};
+    scan_.struct_size = sizeof scan_;
+    scan_.plan = testing::plan_scan;
+    scan_.explain = explain_scan ? testing::explain_scan : nullptr;
     auto out = std::make_shared<plugin>();
     out->id = "scripted";
     out->version = "1";
     out->connector = &connector_;
     out->partition = get_partitions ? &partition_ : nullptr;
+    out->scan = plan_scan ? &scan_ : nullptr;
     return out;
 }
 

@@ -15,11 +15,13 @@
 #include <vector>
 
 #include "host/arrow/arrow.h"
+#include "host/arrow/schema.h"
 #include "host/plugin/plugin.h"
 
 namespace lakeflow::host::testing {
 
-using cell = std::variant<std::monostate, std::int64_t, std::string>;
+// An integer also stands for a boolean, a date, an instant or the digits of a decimal, as the column has it.
+using cell = std::variant<std::monostate, std::int64_t, std::string, double>;
 using cells = std::vector<cell>;
 
 // Thrown by a script to fail a call.
@@ -67,6 +69,8 @@ struct script_call {
     std::optional<std::string> bound;
     std::string limits;
     std::string descriptor;
+    std::string scan;     // the accepted scan
+    std::string request;  // of plan_scan
     std::uint32_t parallelism = 0;
     script_instance* instance = nullptr;
 };
@@ -75,7 +79,7 @@ struct script_read {
     std::vector<std::vector<cells>> batches;
     std::optional<std::string> end;
     std::function<void(std::size_t batch, script_instance&)> before;  // runs in next, also before its end
-    std::string ddl;                                                  // instead of the table's
+    std::string ddl;                                                  // instead of the table's; "-": no columns
 };
 
 class scripted_plugin {
@@ -98,6 +102,8 @@ class scripted_plugin {
     std::function<std::string(const script_call&)> default_limit;
     std::function<std::string(const script_call&)> report_latest;
     std::function<bool(const std::string& table)> is_partitioned;
+    std::function<std::string(const script_call&)> plan_scan;     // the reply to call.request
+    std::function<std::string(const script_call&)> explain_scan;  // of call.scan
 
     // The tables as they stand; a loaded plugin for the engine.
     std::shared_ptr<const plugin> use();
@@ -125,13 +131,16 @@ class scripted_plugin {
         return out;
     }
 
+    // "-" is a schema without columns.
     arrow_schema schema_of(const std::string& other_ddl = {}) const {
+        if (other_ddl == "-") return make_schema("+s", "", false);
         return parse_ddl(other_ddl.empty() ? ddl : other_ddl);
     }
 
   private:
     lf_connector_v1 connector_{};
     lf_partition_v1 partition_{};
+    lf_scan_v1 scan_{};
     mutable std::mutex mutex_;
     std::vector<std::string> calls_;
 };
