@@ -312,7 +312,9 @@ BOOST_AUTO_TEST_CASE(a_where_that_is_more_than_a_condition_is_refused_by_name) {
                                                                  {"n = 1)", "syntax error"},
                                                                  {"", "syntax error"},
                                                                  {"n + 1 = 2", "the function +"}};
-    for (const auto& [text, what] : cases) {
+    for (const auto& one : cases) {
+        const auto& text = one.first;
+        const auto& what = one.second;
         BOOST_CHECK_EXCEPTION(where(text), failure, [&](const failure& f) {
             const bool right = f.get().code == "config.where" && f.get().message.find(what) != std::string::npos;
             if (!right) BOOST_TEST_MESSAGE(text << ": " << f.what());

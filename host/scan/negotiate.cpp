@@ -191,6 +191,7 @@ class negotiation {
         for (const auto& path : used) places.insert(find_column(*table_->get(), path.front()));
         if (static_cast<std::int64_t>(places.size()) == table_->columns()) return;
         std::vector<std::string> names;
+        names.reserve(places.size());
         for (const auto place : places) names.emplace_back(name_of(table_->column(place)));
         request_.columns = names;
         const auto reply = exchange();

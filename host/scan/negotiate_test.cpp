@@ -51,9 +51,9 @@ struct bench {
         source.replies = std::move(replies);
         return negotiate(wish, table, source.ask(), "p/t");
     }
-    void refused(std::vector<std::string> replies, const std::string& why) {
+    void refused(const std::vector<std::string>& replies, const std::string& why) {
         source.requests.clear();
-        BOOST_CHECK_EXCEPTION(run(std::move(replies)), failure, [&](const failure& f) {
+        BOOST_CHECK_EXCEPTION(run(replies), failure, [&](const failure& f) {
             const bool right = f.get().code == "plugin.contract" && f.get().message.find(why) != std::string::npos;
             if (!right) BOOST_TEST_MESSAGE(f.what());
             return right;
