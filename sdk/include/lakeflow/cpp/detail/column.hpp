@@ -22,7 +22,8 @@ namespace lakeflow {
 
 namespace detail {
 struct exported_column;
-}
+__extension__ typedef __int128 wide_integer;
+}  // namespace detail
 
 // Values of one column, appended in order. Each append is one value; one that does not fit the type throws "value.mismatch".
 class column_builder {
@@ -57,6 +58,11 @@ class column_builder {
         if (std::isfinite(value) && std::abs(value) > std::numeric_limits<float>::max())
             throw mismatch("a number past FLOAT");
         put_fixed(static_cast<float>(value));
+    }
+    // A decimal as an integer of 10^-scale, in the scale of the column.
+    void append_unscaled(detail::wide_integer value) {
+        if (type_.kind() != type_kind::decimal) throw mismatch("a decimal");
+        put_fixed(value);
     }
     // Text and bytes; decimals by their digits; instants by RFC 3339.
     void append(std::string_view value);

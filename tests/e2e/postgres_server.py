@@ -1,0 +1,155 @@
+"""A real PostgreSQL of a test's own: its data in a temporary folder, a free port of the loopback, roles with passwords. The server refuses to
+run as root: it then runs as postgres, or as nobody. It is ended by its id, at the latest with the process that started it."""
+
+import ctypes
+import os
+import pathlib
+import pwd
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+
+
+def program(name):
+    found = sorted(pathlib.Path("/usr/lib/postgresql").glob(f"*/bin/{name}"))
+    if not found:
+        raise RuntimeError(f"PostgreSQL's {name} is not installed: conan/setup.sh --test brings it")
+    return str(found[-1])
+
+
+def account():
+    if os.geteuid() != 0:
+        return None
+    for name in ("postgres", "nobody"):
+        try:
+            return pwd.getpwnam(name)
+        except KeyError:
+            continue
+    raise RuntimeError("there is no user that PostgreSQL could run as")
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+class PostgresServer:
+    """`with PostgresServer() as server: server.sql("SELECT 1")`."""
+
+    def __init__(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="lakeflow-pg-"))
+        self.password = "pw-" + secrets.token_hex(8)
+        self.process = None
+        user = account()
+        if user:
+            os.chown(self.folder, user.pw_uid, user.pw_gid)
+        self.folder.chmod(0o755)
+        (self.folder / "password").write_text(self.password + "\n")
+        made = self._start([program("initdb"), "-D", f"{self.folder}/data", "-U", "lakeflow", "-E", "UTF8", "--locale=C.UTF-8", "-N", "-A",
+                            "scram-sha-256", f"--pwfile={self.folder}/password"])
+        if made.wait(120) != 0:
+            raise RuntimeError("initdb failed:\n" + self.log())
+        self.port = free_port()
+        self.start()
+
+    def _start(self, arguments):
+        user = account()
+
+        def become():
+            if user:
+                os.setgroups([])
+                os.setgid(user.pw_gid)
+                os.setuid(user.pw_uid)
+            ctypes.CDLL(None).prctl(1, signal.SIGINT)  # PR_SET_PDEATHSIG
+
+        with open(self.folder / "log", "a", encoding="utf-8") as log:
+            return subprocess.Popen(arguments, stdin=subprocess.DEVNULL, stdout=log, stderr=log, preexec_fn=become,
+                                    env={"PATH": os.environ["PATH"], "LC_ALL": "C"}, cwd=self.folder)
+
+    def start(self):
+        arguments = [program("postgres"), "-D", f"{self.folder}/data", "-p", str(self.port)]
+        for setting in ("listen_addresses=127.0.0.1", "unix_socket_directories=", "max_connections=60", "shared_buffers=64MB", "fsync=off",
+                        "synchronous_commit=off", "full_page_writes=off", "log_statement=all", "max_prepared_transactions=4"):
+            arguments += ["-c", setting]
+        (self.folder / "log").unlink(missing_ok=True)
+        self.process = self._start(arguments)
+        until = time.monotonic() + 60
+        while time.monotonic() < until and self.process.poll() is None and "ready to accept connections" not in self.log():
+            time.sleep(0.02)
+        if "ready to accept connections" not in self.log():
+            raise RuntimeError("PostgreSQL did not start:\n" + self.log())
+
+    def kill(self):
+        """Ends it at once, its sessions too: what was not written is recovered at the next start."""
+        self.process.send_signal(signal.SIGQUIT)
+        self.process.wait()
+
+    def stop(self):
+        if self.process and self.process.poll() is None:
+            self.process.send_signal(signal.SIGINT)
+            try:
+                self.process.wait(15)
+            except subprocess.TimeoutExpired:
+                self.process.send_signal(signal.SIGQUIT)
+                self.process.wait()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
+
+    def log(self):
+        path = self.folder / "log"
+        return path.read_text(errors="replace") if path.exists() else ""
+
+    @property
+    def environment(self):
+        return {"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8", "PGHOST": "127.0.0.1", "PGPORT": str(self.port), "PGDATABASE": "postgres",
+                "PGUSER": "lakeflow", "PGPASSWORD": self.password, "PGTZ": "UTC"}
+
+    def psql(self, *more):
+        return [program("psql"), "-X", "-q", "-A", "-t", "-F", "\x1f", "-0", "-P", "null=\x1d", "-v", "ON_ERROR_STOP=1", *more]
+
+    def sql(self, text):
+        """Runs statements; the rows of them all as lists of text, None for null."""
+        done = subprocess.run(self.psql("-f", "-"), input=text, env=self.environment, cwd=self.folder, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise RuntimeError(done.stderr)
+        rows = done.stdout.split("\0")[:-1]
+        return [[None if value == "\x1d" else value for value in row.split("\x1f")] for row in rows]
+
+    def value(self, text):
+        return self.sql(text)[0][0]
+
+    def session(self):
+        return Session(self)
+
+
+class Session:
+    """A session that stays open: statements one after the other, each done when `run` returns."""
+
+    def __init__(self, server):
+        self.process = subprocess.Popen(server.psql("-f", "-"), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                                        env=server.environment, cwd=server.folder)
+
+    def run(self, text):
+        self.process.stdin.write(text + ";\n\\echo done\n")
+        self.process.stdin.flush()
+        lines = []
+        for line in self.process.stdout:
+            if line.strip().endswith("done"):
+                return lines
+            lines.append(line)
+        raise RuntimeError("the session ended: " + "".join(lines))
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait(20)
+        self.process.stdout.close()
