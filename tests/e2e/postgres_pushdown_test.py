@@ -15,13 +15,13 @@ QUERIES = int(os.environ.get("LAKEFLOW_QUERIES", "25"))
 
 # The text sorts and folds by a language in the server; the host compares bytes.
 SETUP = """
-CREATE TABLE orders (id int PRIMARY KEY, category text COLLATE "en-x-icu", amount numeric(10,2), price double precision, at timestamptz, day date, paid boolean,
+CREATE TABLE orders (id int PRIMARY KEY, category text COLLATE "en-x-icu", amount numeric(10,2), price double precision, stamp timestamptz, day date, paid boolean,
   code uuid, n bigint, pad char(4));
 INSERT INTO orders SELECT i, (ARRAY['toys', 'Toys', 'électro', 'a%b_c', 'it''s \\ "q"', '', 'zebra', 'Ärger'])[1 + i % 9], (i * 7919 % 20000)::numeric / 100 - 20,
   CASE WHEN i % 97 = 0 THEN 'NaN' WHEN i % 89 = 0 THEN '-Infinity' WHEN i % 10 = 0 THEN NULL ELSE i * 0.5 END, timestamptz '2024-01-01' + i * interval '7 hours',
   date '2020-02-28' + i, CASE i % 3 WHEN 0 THEN true WHEN 1 THEN false END, md5(i::text)::uuid, i::bigint * 3000000000 - 1000000000000, left(md5(i::text), i % 4)
   FROM generate_series(1, 2000) i;
-CREATE VIEW by_bytes AS SELECT id, category COLLATE "C" AS category, amount, price, at, day, paid, code::text COLLATE "C" AS code, n, pad::text COLLATE "C" AS pad FROM orders;
+CREATE VIEW by_bytes AS SELECT id, category COLLATE "C" AS category, amount, price, stamp, day, paid, code::text COLLATE "C" AS code, n, pad::text COLLATE "C" AS pad FROM orders;
 """
 
 
@@ -53,7 +53,7 @@ class Generator:
         if kind == 5:
             return f"price {compare} {pick(1200) / 4}"
         if kind == 6:
-            return f"at {compare} TIMESTAMPTZ '2024-{1 + pick(12):02}-01 00:00:00.5+00'"
+            return f"stamp {compare} TIMESTAMPTZ '2024-{1 + pick(12):02}-01 00:00:00.5+00'"
         if kind == 7:
             return f"day {compare} DATE '202{pick(5)}-03-01'"
         if kind == 8:

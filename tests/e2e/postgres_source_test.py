@@ -195,12 +195,12 @@ class Postgres(Scratch):
         load = subprocess.Popen([program("pgbench"), "-T", "60", "-c", "2", "-n"], env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
             split = 'partition_column = "aid", lower_bound = 1, upper_bound = 300000, num_partitions = 4'
-            for _ in range(3):
-                run = self.run_job(self.pg_job([{"source": '"law"', "options": f'{{ query = "{law}", primary_keys = ["aid"], {split} }}'}], name="law.toml"))
-                self.assertEqual(run.table("law")["partitions"], 4)
-                self.assertEqual(self.duck("SELECT count(*), count(DISTINCT branches), sum(abalance) = max(branches) FROM law"), [(300000, 1, True)])
+            for law_of in ("law_a", "law_b", "law_c"):
+                run = self.run_job(self.pg_job([{"source": f'"{law_of}"', "options": f'{{ query = "{law}", primary_keys = ["aid"], {split} }}'}], name="law.toml"))
+                self.assertEqual(run.table(law_of)["partitions"], 4)
+                self.assertEqual(self.duck(f"SELECT count(*), count(DISTINCT branches), sum(abalance) = max(branches) FROM {law_of}"), [(300000, 1, True)])
                 self.parts_share_a_snapshot()
-            self.assertNotEqual(self.duck("SELECT max(branches) FROM law"), [(0,)])
+            self.assertNotEqual(self.duck("SELECT max(branches) FROM law_c"), [(0,)])
             run = self.run_job(self.pg_job([{"source": '"pgbench_accounts"', "options": "{ num_partitions = 4 }"}], name="pages.toml"))
             self.assertEqual(run.table("pgbench_accounts")["partitions"], 4)
             self.assertEqual(self.duck("SELECT count(*), count(DISTINCT aid) FROM pgbench_accounts"), [(300000, 300000)])
@@ -260,7 +260,8 @@ class Postgres(Scratch):
         for name, options in (("by_xmin", '{ cursor = "at" }'), ("by_cursor", '{ cursor = "at", lookback = "1m" }')):
             job = self.pg_job([{"source": '"moving"', "destination": f'"{name}"', "options": options}])
             self.assertEqual(self.run_job(job).table(name)["rows_read"], 1000)
-            self.assertEqual(self.run_job(job).table(name)["rows_landed"], 0 if name == "by_xmin" else self.run_job(job).table(name)["rows_landed"])
+            idle = self.run_job(job).table(name)
+            self.assertEqual(idle["rows_read"], 0)
             self.pg.sql("UPDATE moving SET v = v + 1, at = now() WHERE id <= 10")
             self.run_job(job)
             wanted = [(int(a), int(b)) for a, b in self.pg.sql("SELECT id, v FROM moving ORDER BY id")]
