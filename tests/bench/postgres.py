@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "e2e"))
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "support"))
 from postgres_server import PostgresServer  # noqa: E402
 
 rows = int(sys.argv[1]) if len(sys.argv) > 1 else 5_000_000
@@ -25,7 +25,7 @@ host = pathlib.Path(os.environ.get("LAKEFLOW_HOST", build / "lakeflow-host"))
 def cost(arguments, **more):
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     begun = time.monotonic()
-    subprocess.run(arguments, check=True, **more)
+    subprocess.run(arguments, check=True, timeout=900, **more)
     seconds = time.monotonic() - begun
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime

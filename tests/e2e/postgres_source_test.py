@@ -4,13 +4,17 @@ import concurrent.futures
 import random
 import re
 import subprocess
+import sys
 import threading
 import time
 import unittest
 
 import duckdb
-from harness import HOST, Scratch
-from postgres_server import PostgresServer, program
+from harness import HOST, SOURCE, Scratch
+
+sys.path.insert(0, str(SOURCE / "tests" / "support"))
+
+from postgres_server import PostgresServer, program  # noqa: E402
 
 EDGES = """
 CREATE TABLE edges (
@@ -58,6 +62,7 @@ class Postgres(Scratch):
         return path
 
     def host(self, *arguments, **more):
+        more["timeout"] = min(more.get("timeout", 60), 60)
         done = super().host(*arguments, **more)
         self.assertNotIn(self.pg.password, done.stdout + done.stderr)
         return done
@@ -188,8 +193,8 @@ class Postgres(Scratch):
             self.assertIn(named, done.stderr)
 
     def test_four_parts_see_one_snapshot_while_others_write(self):
-        environment = self.pg.environment
-        subprocess.run([program("pgbench"), "-i", "-s", "3", "-q"], env=environment, check=True, capture_output=True)
+        environment = {**self.pg.environment, "PGOPTIONS": "-c log_statement=none"}
+        subprocess.run([program("pgbench"), "-i", "-s", "3", "-q"], env=environment, check=True, capture_output=True, timeout=60)
         # The law of pgbench: the balances of accounts add up to those of the branches, in one snapshot and in no other.
         law = "SELECT aid, abalance, (SELECT sum(bbalance) FROM pgbench_branches)::bigint AS branches FROM pgbench_accounts"
         load = subprocess.Popen([program("pgbench"), "-T", "60", "-c", "2", "-n"], env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -207,7 +212,7 @@ class Postgres(Scratch):
             self.parts_share_a_snapshot()
         finally:
             load.terminate()
-            load.wait()
+            load.wait(30)
 
     def parts_share_a_snapshot(self):
         imported = re.findall(r"SET TRANSACTION SNAPSHOT '([^']+)'", self.pg.log())

@@ -11,12 +11,15 @@ import signal
 import socket
 import subprocess
 import tempfile
+import threading
 import time
 
 
 def program(name):
     found = sorted(pathlib.Path("/usr/lib/postgresql").glob(f"*/bin/{name}"))
-    return str(found[-1]) if found else None
+    if not found:
+        raise RuntimeError(f"PostgreSQL's {name} is not installed: conan/setup.sh --test brings it")
+    return str(found[-1])
 
 
 def account():
@@ -71,7 +74,7 @@ class PostgresServer:
                                     env={"PATH": os.environ["PATH"], "LC_ALL": "C"}, cwd=self.folder)
 
     def start(self):
-        settings = ["listen_addresses=127.0.0.1", "unix_socket_directories=", "max_connections=40", "shared_buffers=32MB", "log_statement=all"]
+        settings = ["listen_addresses=127.0.0.1", "unix_socket_directories=", "max_connections=60", "shared_buffers=32MB", "log_statement=all"]
         if self.fast:
             settings += ["fsync=off", "synchronous_commit=off", "full_page_writes=off"]
         arguments = [program("postgres"), "-D", f"{self.folder}/data", "-p", str(self.port)]
@@ -85,6 +88,11 @@ class PostgresServer:
             time.sleep(0.02)
         if self.process.poll() is not None:
             raise RuntimeError("PostgreSQL did not start:\n" + self.log())
+
+    def kill(self):
+        """Ends it at once, its sessions too: what was not written is recovered at the next start."""
+        self.process.send_signal(signal.SIGQUIT)
+        self.process.wait(30)
 
     def stop(self):
         if self.process and self.process.poll() is None:
@@ -110,10 +118,60 @@ class PostgresServer:
     def dsn(self):
         return f"host=127.0.0.1 port={self.port} dbname=postgres user=lakeflow password={self.password}"
 
-    def ask(self, sql):
-        """The rows of a query as lists of text, by psql."""
-        done = subprocess.run([program("psql"), "-X", "-A", "-t", "-F", "\x1f", "-R", "\x1e", "-v", "ON_ERROR_STOP=1", "-c", sql, self.dsn],
-                              env={"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8"}, cwd=self.folder, capture_output=True, text=True, check=False)
+    @property
+    def environment(self):
+        return {"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8", "PGHOST": "127.0.0.1", "PGPORT": str(self.port), "PGDATABASE": "postgres",
+                "PGUSER": "lakeflow", "PGPASSWORD": self.password, "PGTZ": "UTC"}
+
+    def psql(self, *more):
+        return [program("psql"), "-X", "-q", "-A", "-t", "-F", "\x1f", "-0", "-P", "null=\x1d", "-v", "ON_ERROR_STOP=1", *more]
+
+    def sql(self, text):
+        """Runs statements; the rows of them all as lists of text, None for null."""
+        done = subprocess.run(self.psql("-f", "-"), input=text, env=self.environment, cwd=self.folder, capture_output=True, text=True, check=False,
+                              timeout=120)
         if done.returncode != 0:
             raise RuntimeError(done.stderr)
-        return [row.split("\x1f") for row in done.stdout.rstrip("\n").split("\x1e") if row]
+        rows = done.stdout.split("\0")[:-1]
+        return [[None if value == "\x1d" else value for value in row.split("\x1f")] for row in rows]
+
+    def value(self, text):
+        return self.sql(text)[0][0]
+
+    def session(self):
+        return Session(self)
+
+    def ask(self, sql):
+        """The rows of a query as lists of text, null as the empty text."""
+        return [[value or "" for value in row] for row in self.sql(sql)]
+
+
+class Session:
+    """A session that stays open: statements one after the other, each done when `run` returns."""
+
+    def __init__(self, server):
+        self.process = subprocess.Popen(server.psql("-f", "-"), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                                        env=server.environment, cwd=server.folder)
+
+    def run(self, text):
+        late = threading.Timer(30, self.process.kill)
+        late.start()
+        try:
+            self.process.stdin.write(text + ";\n\\echo done\n")
+            self.process.stdin.flush()
+            lines = []
+            for line in self.process.stdout:
+                if line.strip().endswith("done"):
+                    return lines
+                lines.append(line)
+        finally:
+            late.cancel()
+        raise RuntimeError("the session ended, or waited for 30 s: " + "".join(lines))
+
+    def close(self):
+        self.process.stdin.close()
+        try:
+            self.process.wait(20)
+        finally:
+            self.process.kill()
+            self.process.stdout.close()
