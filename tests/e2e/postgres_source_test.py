@@ -1,6 +1,7 @@
 """The postgres plugin, end to end: the real host against a real PostgreSQL, tables read back by DuckDB and delta-rs."""
 
 import concurrent.futures
+import json
 import random
 import re
 import subprocess
@@ -352,12 +353,60 @@ class Postgres(Scratch):
         self.assertIn("COPY (SELECT", text)
         self.assertNotIn(self.pg.password, text)
 
-    def test_a_statement_timeout_and_a_dropped_column_end_clearly(self):
+    def test_a_statement_timeout_ends_clearly(self):
         connection = f'dsn = "host=127.0.0.1 port={self.pg.port} dbname=postgres user=lakeflow password={self.pg.password}"\nstatement_timeout = "200ms"'
         query = "SELECT i AS id, pg_sleep(1)::text AS p FROM generate_series(1, 5) i"
         run = self.run_job(self.pg_job([{"source": '"slow"', "options": f'{{ query = "{query}", primary_keys = ["id"] }}'}], connection=connection), code=1)
         self.assertIn("57014", run.table("slow")["error"]["message"])
         self.assertIn("statement_timeout", run.table("slow")["error"]["hint"])
+
+    def start_run(self, job):
+        """A run in the background, which the test's end kills if it still goes on."""
+        process = subprocess.Popen([str(HOST), "run", "--config", str(job), "--report", str(self.folder / "report.json")], cwd=self.folder,
+                                   stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+        def end():
+            process.kill()
+            process.communicate(timeout=10)
+
+        self.addCleanup(end)
+        return process
+
+    def await_session(self, condition):
+        until = time.monotonic() + 20
+        while self.pg.value(f"SELECT count(*) FROM pg_stat_activity WHERE application_name = 'lakeflow-host' AND query LIKE 'COPY%' AND {condition}") == "0":
+            self.assertLess(time.monotonic(), until, "no session of the run came to " + condition)
+            time.sleep(0.05)
+
+    def test_a_column_dropped_between_planning_and_reading_is_named_and_nothing_lands(self):
+        self.pg.sql("CREATE TABLE dropping (id int PRIMARY KEY, v int); INSERT INTO dropping SELECT i, i FROM generate_series(1, 100) i")
+        split = '{ partition_column = "id", lower_bound = 1, upper_bound = 100, num_partitions = 2 }'
+        other = self.pg.session()
+        # The catalog shows the column until the other commits; the read waits for that.
+        other.run("BEGIN; ALTER TABLE dropping DROP COLUMN v")
+        process = self.start_run(self.pg_job([{"source": '"dropping"', "options": split}], destination='type = "delta"\npath = "lake"'))
+        self.await_session("wait_event_type = 'Lock'")
+        other.run("COMMIT")
+        other.close()
+        _, text = process.communicate(timeout=30)
+        self.assertEqual(process.returncode, 1, text)
+        error = json.loads((self.folder / "report.json").read_text())["tables"][0]["error"]
+        self.assertEqual(error["code"], "source.not_found")
+        self.assertIn('"v"', error["message"])
+        self.assertFalse(list(self.folder.glob("lake/dropping/_delta_log/*.json")) and self.delta("dropping"))
+
+    def test_a_server_killed_while_it_is_read_is_read_again_and_nothing_lands_twice(self):
+        self.pg = PostgresServer()
+        self.addCleanup(self.pg.stop)
+        slow = "SELECT i AS id, pg_sleep(0.001)::text AS p FROM generate_series(1, 2000) i"
+        process = self.start_run(self.pg_job([{"source": '"slow"', "options": f'{{ query = "{slow}", primary_keys = ["id"] }}'}]))
+        self.await_session("state = 'active'")
+        self.pg.kill()
+        self.pg.start()
+        _, text = process.communicate(timeout=50)
+        self.assertEqual(process.returncode, 0, text)
+        self.assertEqual(self.duck("SELECT count(*), count(DISTINCT id) FROM slow"), [(2000, 2000)])
+        self.assertGreaterEqual(self.pg.log().count("COPY (SELECT"), 1)
 
 
 if __name__ == "__main__":
