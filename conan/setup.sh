@@ -4,7 +4,7 @@
 #   conan/setup.sh [--build] [--test] [--tsan] [--lint] [--spark]
 #
 # --build (the default) is what host/demo.sh needs; the others add to it. As root or with sudo. Packages of Debian are installed; all
-# else goes into ${LAKEFLOW_CACHE:-~/.cache/lakeflow}. The lists are packages.txt, npm.txt, requirements-*.txt and maven/pom.xml.
+# else goes into ${LAKEFLOW_CACHE:-~/.cache/lakeflow}. The lists are packages.txt, npm.txt, archives.txt, requirements-*.txt and maven/pom.xml.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cache=${LAKEFLOW_CACHE:-$HOME/.cache/lakeflow}
@@ -133,6 +133,28 @@ npm_packages() {
     done < <(listed "$here/npm.txt")
 }
 
+# ---- archives of data: fetched by Python, as nothing else is sure to be there; their digest is checked before they are unpacked
+
+archive_fetch() {
+    local sha256=$1 address=$2 folder=$3
+    rm -rf "$folder" "$folder.archive"
+    /usr/bin/python3 -c 'import sys, urllib.request as r; open(sys.argv[2], "wb").write(r.urlopen(sys.argv[1], timeout=180).read())' \
+        "$address" "$folder.archive"
+    echo "$sha256  $folder.archive" | sha256sum --check --quiet
+    /usr/bin/python3 -c 'import sys, shutil; shutil.unpack_archive(sys.argv[1], sys.argv[2], sys.argv[3])' \
+        "$folder.archive" "$folder" "$(case $address in *.jar | *.zip) echo zip ;; *) echo gztar ;; esac)"
+    rm "$folder.archive"
+    echo "$sha256" >"$folder/.origin"
+}
+
+archives() {
+    local folder sha256 address
+    while read -r folder sha256 address; do
+        [ "$(cat "$cache/$folder/.origin" 2>/dev/null)" = "$sha256" ] && continue
+        step "${address##*/} in $cache/$folder, digest as pinned" archive_fetch "$sha256" "$address" "$cache/$folder"
+    done < <(listed "$here/archives.txt")
+}
+
 # ---- servers of npm that the tests start: a tree pinned by its lock file, no script of which runs
 
 npm_servers() {
@@ -184,6 +206,7 @@ exec 9>"$cache/.lock"
 flock 9
 debian_packages
 npm_packages
+archives
 if wants test; then
     python_packages test
     python_packages servers

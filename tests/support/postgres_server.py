@@ -42,11 +42,15 @@ def free_port():
 class PostgresServer:
     """`with PostgresServer() as server: server.dsn`."""
 
-    def __init__(self, fast=True):
+    def __init__(self, fast=True, settings=(), hba=None, preload=None, certificate=None, key=None):
+        """`settings`: further ones, "name=value". `hba`: who may connect, in the place of all with a password. `preload`: environment variables of the
+        server's processes, LD_PRELOAD among them. `certificate`, `key`: files of a server that speaks TLS."""
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="lakeflow-pg-"))
         self.password = "pw-" + secrets.token_hex(6)
         self.process = None
         self.fast = fast
+        self.settings = list(settings)
+        self.preload = preload or {}
         user = account()
         if user:
             os.chown(self.folder, user.pw_uid, user.pw_gid)
@@ -56,6 +60,16 @@ class PostgresServer:
                             "-A", "scram-sha-256", f"--pwfile={self.folder}/password"])
         if made.wait(120) != 0:
             raise RuntimeError("initdb failed:\n" + self.log())
+        if certificate:
+            for name, source in (("certificate", certificate), ("key", key)):
+                copy = self.folder / name
+                copy.write_bytes(pathlib.Path(source).read_bytes())
+                copy.chmod(0o600)
+                if user:
+                    os.chown(copy, user.pw_uid, user.pw_gid)
+            self.settings += ["ssl=on", f"ssl_cert_file={self.folder}/certificate", f"ssl_key_file={self.folder}/key"]
+        if hba:
+            (self.folder / "data" / "pg_hba.conf").write_text(hba + "\n")
         self.port = free_port()
         self.start()
 
@@ -71,12 +85,13 @@ class PostgresServer:
 
         with open(self.folder / "log", "a", encoding="utf-8") as log:
             return subprocess.Popen(arguments, stdin=subprocess.DEVNULL, stdout=log, stderr=log, preexec_fn=become,
-                                    env={"PATH": os.environ["PATH"], "LC_ALL": "C"}, cwd=self.folder)
+                                    env={"PATH": os.environ["PATH"], "LC_ALL": "C", **self.preload}, cwd=self.folder)
 
     def start(self):
         settings = ["listen_addresses=127.0.0.1", "unix_socket_directories=", "max_connections=60", "shared_buffers=32MB", "log_statement=all"]
         if self.fast:
             settings += ["fsync=off", "synchronous_commit=off", "full_page_writes=off"]
+        settings += self.settings
         arguments = [program("postgres"), "-D", f"{self.folder}/data", "-p", str(self.port)]
         for setting in settings:
             arguments += ["-c", setting]
@@ -134,6 +149,11 @@ class PostgresServer:
             raise RuntimeError(done.stderr)
         rows = done.stdout.split("\0")[:-1]
         return [[None if value == "\x1d" else value for value in row.split("\x1f")] for row in rows]
+
+    def copy(self, table, source, form):
+        """Fills a table from an open file."""
+        subprocess.run(self.psql("-c", f"COPY {table} FROM STDIN ({form})"), input=source.read(), env=self.environment, cwd=self.folder, check=True,
+                       capture_output=True, timeout=120)
 
     def value(self, text):
         return self.sql(text)[0][0]

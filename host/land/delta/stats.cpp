@@ -61,11 +61,14 @@ std::string instant_json(std::int64_t ms, bool zoned) {
 }
 
 std::optional<std::string> number_json(const std::string& text) {
-    // A JSON number has no "inf", "nan" or lonely '.'; DuckDB writes exponents as "1e+300".
+    // A JSON number has no "inf" or "nan", and a digit before its point, which DuckDB leaves out of a decimal that has only places:
+    // ".5". Exponents come as "1e+300".
     if (text.empty()) return std::nullopt;
     for (const char c : text) {
         if (!(c >= '0' && c <= '9') && c != '-' && c != '+' && c != '.' && c != 'e' && c != 'E') return std::nullopt;
     }
+    const std::size_t sign = text.front() == '-' ? 1 : 0;
+    if (text.find('.') == sign) return text.substr(0, sign) + "0" + text.substr(sign);
     return text;
 }
 
