@@ -1,10 +1,17 @@
 #!/usr/bin/env bash
-# Builds what the benchmark needs and runs it; see load.py.
+# Builds what a benchmark needs and runs it: the load of issues (load.py), or with --postgres the read of a database (postgres.py).
 #
 #   tests/bench/run.sh [--check] [--issues N] [--large N]
+#   tests/bench/run.sh --postgres [--check] [--rows N]
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+export LAKEFLOW_BUILD=$PWD/build/release
+if [ "${1:-}" = --postgres ]; then
+    shift
+    conan/setup.sh --test >&2
+    conan/build.sh release lakeflow-host plugin_postgres >&2
+    exec python3 tests/bench/postgres.py "$@"
+fi
 conan/setup.sh >&2
 conan/build.sh release lakeflow-host plugin_github github-server bench-floor >&2
-export LAKEFLOW_BUILD=$PWD/build/release
 exec python3 tests/bench/load.py "$@"

@@ -1,21 +1,18 @@
 """What the postgres plugin leaves to the server: the SQL that explain and the log show, and generated queries whose answers are the server's own, with
 pushdown and without."""
 
+import concurrent.futures
 import json
 import os
 import random
 import re
-import sys
+import time
 import unittest
 from decimal import Decimal
 
-from harness import SOURCE, Scratch
+from postgres_scratch import PostgresScratch
 
-sys.path.insert(0, str(SOURCE / "tests" / "support"))
-
-from postgres_server import PostgresServer  # noqa: E402
-
-QUERIES = int(os.environ.get("LAKEFLOW_QUERIES", "25"))
+QUERIES = int(os.environ.get("LAKEFLOW_QUERIES", "1000"))
 
 # The text sorts and folds by a language in the server; the host compares bytes.
 SETUP = """
@@ -97,15 +94,8 @@ def parsed(line):
     return {k: Decimal(v) if isinstance(v, int) and not isinstance(v, bool) else v for k, v in json.loads(line, parse_float=Decimal).items()}
 
 
-class Pushdown(Scratch):
-    @classmethod
-    def setUpClass(cls):
-        cls.pg = PostgresServer()
-        cls.pg.sql(SETUP)
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.pg.stop()
+class Pushdown(PostgresScratch):
+    SETUP = SETUP
 
     def setUp(self):
         super().setUp()
@@ -135,15 +125,31 @@ class Pushdown(Scratch):
             self.assertEqual(plain([parsed(line) for line in done.stdout.splitlines()], False), truth)
 
     def test_generated_queries_agree_with_the_server(self):
-        makers = Generator(11)
-        split = '{ partition_column = "id", lower_bound = 1, upper_bound = 2000, num_partitions = 3 }'
-        for number in range(QUERIES):
-            self.job_with(split if number % 4 == 3 else "{ }")
-            sql, ordered = makers.query()
-            truth = plain([parsed(row[0]) for row in self.pg.sql(f"SELECT row_to_json(q) FROM ({sql.replace('FROM orders', 'FROM by_bytes')}) q")], ordered)
+        """LAKEFLOW_QUERIES of them; LAKEFLOW_SEED makes those of a failure again."""
+        seed = int(os.environ.get("LAKEFLOW_SEED", time.time_ns() % 1_000_000))
+        maker = Generator(seed)
+        queries = [maker.query() for _ in range(QUERIES)]
+        self.job_with()
+        whole, split = self.folder / "job.toml", self.folder / "split.toml"
+        split.write_text(whole.read_text().replace("options = { }", 'options = { partition_column = "id", lower_bound = 1, upper_bound = 2000, num_partitions = 3 }'))
+        # The server's answers, all in one session.
+        script = "".join(f"SELECT {n}, row_to_json(q) FROM ({sql.replace('FROM orders', 'FROM by_bytes')}) q;\n" for n, (sql, _) in enumerate(queries))
+        truths = [[] for _ in queries]
+        for number, row in self.pg.sql(script):
+            truths[int(number)].append(parsed(row))
+
+        def check(number):
+            (sql, ordered), job = queries[number], split if number % 4 == 3 else whole
             for switch in ([], ["--no-pushdown"]):
-                got = plain([parsed(line) for line in self.ask("query", sql, *switch).stdout.splitlines()], ordered)
-                self.assertEqual(got, truth, f"{sql} {switch}\n{self.ask('explain', sql).stdout}")
+                done = self.host("query", sql, "--config", job, *switch)
+                if done.returncode != 0 or plain(map(parsed, done.stdout.splitlines()), ordered) != plain(truths[number], ordered):
+                    page = self.host("explain", sql, "--config", job).stdout
+                    return f"LAKEFLOW_SEED={seed} {sql} {switch}\n{page}{done.stderr}\nhost: {done.stdout}\nserver: {truths[number]}"
+            return None
+
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            found = [text for text in pool.map(check, range(QUERIES)) if text]
+        self.assertEqual(found, [])
 
     def test_values_and_names_of_any_kind_are_only_that(self):
         chance = random.Random(5)
