@@ -71,8 +71,9 @@ failure server_failure(const std::string& state, std::string message) {
     return permanent(std::move(message)).with_code("source.failed");
 }
 
-session::session(services host, const connection_settings& settings, std::vector<std::shared_ptr<stop_flag>> stops)
-    : host_(std::move(host)), stops_(std::move(stops)) {
+session::session(const services& host, const connection_settings& settings,
+                 std::vector<std::shared_ptr<stop_flag>> stops)
+    : host_(host), stops_(std::move(stops)) {
     connect(settings);
     // One way to write values, whatever the role or database have set. A read changes nothing. A session that exports a snapshot waits
     // inside its transaction for as long as the others read.

@@ -36,7 +36,7 @@ failure server_failure(const std::string& state, std::string message);
 class session {
   public:
     // Connects. Each flag is looked at while waiting.
-    session(services host, const connection_settings& settings, std::vector<std::shared_ptr<stop_flag>> stops);
+    session(const services& host, const connection_settings& settings, std::vector<std::shared_ptr<stop_flag>> stops);
 
     // Runs statements; the rows of the last one as text.
     std::vector<answer_row> ask(const std::string& sql);
