@@ -1,4 +1,4 @@
-// tests/crash/matrix_test.cpp: every mode into every destination, and at every effect on files the process dies, writes half, finds the
+// tests/crash/matrix_test.cpp: every mode into every destination, and at every effect on files or on a server the process dies, writes half, finds the
 // disk full, or is told of a failure. Each case is real: a child process runs the engine until its fate strikes, another one looks
 // at the table (it holds whole commits alone), runs the job again, with new rows in the source, and compares with the oracle.
 //
@@ -25,6 +25,7 @@
 #include "host/duck/api.h"
 #include "tests/crash/scenario.h"
 #include "tests/crash/shim.h"
+#include "tests/support/postgres_server.h"
 
 namespace lakeflow::crash {
 namespace {
@@ -38,6 +39,7 @@ constexpr unsigned seconds_of_a_child = 120;
 // What a destination does not do, and says so before a byte is read. One that learns a mode leaves this list.
 const std::set<std::pair<mode, lake>> refused = {
     {mode::scd1, lake::jsonl},
+    {mode::scd2, lake::jsonl},
     {mode::deletes, lake::jsonl},
 };
 
@@ -145,7 +147,7 @@ struct planted {
 };
 
 std::string words(const step& s) {
-    static constexpr std::array<const char*, 6> verbs = {"write", "create", "mkdir", "sync", "name", "cut"};
+    static constexpr std::array<const char*, 7> verbs = {"write", "create", "mkdir", "sync", "name", "cut", "send"};
     return std::string(verbs[static_cast<std::size_t>(s.what)]) + " .." + s.name;
 }
 
@@ -164,7 +166,7 @@ void until_it_strikes(const std::string& root, const planted& p, report& out) {
                      : p.what == plant::lose_commit_for_a_moment ? lost::transient
                                                                  : lost::nothing;
     if (ages.before > 0) run(root, p.of->m, p.of->l, ages.before);
-    arm(root, out.steps, fate_of(p.what), p.at);
+    arm(root, out.steps, fate_of(p.what), p.at, p.of->l == lake::postgres);
     for (const int age : {ages.first, ages.second}) {
         // Which commit of the process goes unheard counts through both runs.
         out.exit_code = -1;
@@ -200,7 +202,7 @@ void look_and_run_again(const std::string& root, const planted& p, report& out) 
 
 class place {  // where one case runs
   public:
-    explicit place(std::string folder) : root_(std::move(folder)) {}
+    explicit place(std::string folder) : folder_(std::move(folder)) {}
 
     bool busy() const { return pid_ != 0; }
     pid_t pid() const { return pid_; }
@@ -210,6 +212,8 @@ class place {  // where one case runs
     void begin(planted what) {
         what_ = std::move(what);
         shared_.clear();
+        // Its name is that of a schema too, and no other case's.
+        root_ = folder_ + "_" + std::to_string(++cases_);
         fs::remove_all(root_);
         fs::create_directories(root_);
         fork_child([this] { until_it_strikes(root_, what_, *shared_); });
@@ -275,7 +279,9 @@ class place {  // where one case runs
         ::_exit(0);
     }
 
+    std::string folder_;
     std::string root_;
+    int cases_ = 0;
     shared_report shared_;
     planted what_;
     pid_t pid_ = 0;
@@ -295,12 +301,13 @@ std::string scratch() {
 class matrix {
   public:
     matrix() : folder_(scratch()) {
-        for (int i = 0; i < children_at_once; ++i) places_.emplace_back(folder_ + "/" + std::to_string(i));
+        for (int i = 0; i < children_at_once; ++i) places_.emplace_back(folder_ + "/case" + std::to_string(i));
         const char* given = std::getenv("LAKEFLOW_CRASH_EVERY");
         every_ = std::max(1, given ? std::atoi(given) : LAKEFLOW_CRASH_EVERY);
-        for (const auto l : {lake::delta, lake::duckdb, lake::jsonl}) {
+        use_postgres(server_.dsn());
+        for (const auto l : {lake::delta, lake::duckdb, lake::jsonl, lake::postgres}) {
             for (const auto m : {mode::append_simple, mode::append_partitions, mode::append_checkpoint, mode::scd1,
-                                 mode::snapshot, mode::deletes}) {
+                                 mode::scd2, mode::snapshot, mode::deletes}) {
                 if (m == mode::append_checkpoint && l != lake::delta) continue;
                 cells_.push_back({m, l, false, 0, 0, {}, 0, 0});
             }
@@ -385,11 +392,12 @@ class matrix {
             // What an fsync does shows when the machine dies, not the process: after one, all is as it was before it.
             if (at == 1 || t.at[at - 2].what != effect::sync) plant_at(plant::kill, at, text);
             if (at % 4 == 0) plant_at(plant::kill_and_lose_state, at, text);
-            if (s.what == effect::write) plant_at(plant::tear, at, text);
+            if (s.what == effect::write || s.what == effect::send) plant_at(plant::tear, at, text);
             if (s.what == effect::write || s.what == effect::create || s.what == effect::folder)
                 plant_at(plant::fill_disk, at, text);
             if (s.what == effect::sync) plant_at(plant::fail_sync, at, text);
-            if (s.what == effect::name || s.what == effect::cut) plant_at(plant::lose_answer, at, text);
+            if (s.what == effect::name || s.what == effect::cut || s.what == effect::send)
+                plant_at(plant::lose_answer, at, text);
         }
         if (!met) BOOST_TEST_ERROR("no step of a checkpoint was met");
         for (int at = 1; at <= c.batches && !checkpoint; ++at) {
@@ -399,12 +407,12 @@ class matrix {
     }
 
     void print(double seconds) const {
-        std::printf("\n%-16s %-7s %6s %7s %7s %6s %6s %6s %7s %7s %9s\n", "mode", "into", "steps", "killed", "& state",
+        std::printf("\n%-16s %-8s %6s %7s %7s %6s %6s %6s %7s %7s %9s\n", "mode", "into", "steps", "killed", "& state",
                     "torn", "full", "fsync", "answer", "commit", "cpu s");
         int cases = 0;
         for (const auto& c : cells_) {
             if (c.refuses) {
-                std::printf("%-16s %-7s refused\n", name(c.m).data(), name(c.l).data());
+                std::printf("%-16s %-8s refused\n", name(c.m).data(), name(c.l).data());
                 continue;
             }
             const auto of = [&](plant p) {
@@ -412,7 +420,7 @@ class matrix {
                 return at == c.cases.end() ? 0 : at->second;
             };
             for (const auto& [p, n] : c.cases) cases += n;
-            std::printf("%-16s %-7s %6d %7d %7d %6d %6d %6d %7d %7d %9.1f%s\n", name(c.m).data(), name(c.l).data(),
+            std::printf("%-16s %-8s %6d %7d %7d %6d %6d %6d %7d %7d %9.1f%s\n", name(c.m).data(), name(c.l).data(),
                         c.steps, of(plant::kill), of(plant::kill_and_lose_state), of(plant::tear), of(plant::fill_disk),
                         of(plant::fail_sync), of(plant::lose_answer),
                         of(plant::lose_commit) + of(plant::lose_commit_for_a_moment), c.seconds,
@@ -424,6 +432,7 @@ class matrix {
     }
 
     std::string folder_;
+    host::testing::postgres_server server_;
     std::deque<place> places_;
     std::vector<cell> cells_;
     std::deque<planted> queue_;

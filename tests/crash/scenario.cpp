@@ -1,6 +1,8 @@
 // tests/crash/scenario.cpp: see scenario.h.
 #include "tests/crash/scenario.h"
 
+#include <postgresql/libpq-fe.h>
+
 #include <algorithm>
 #include <boost/json.hpp>
 #include <filesystem>
@@ -64,6 +66,18 @@ rows merged(int events, int rounds_to) {
     return out;
 }
 
+// Each event opens a version of its key, which holds until the next one.
+rows versions(int events) {
+    rows out;
+    std::map<std::int64_t, std::int64_t> next;
+    for (std::int64_t c = events; c > 0; --c) {
+        const auto at = next.find(key_of(c));
+        out.emplace(key_of(c), c, text_of(c) + (at == next.end() ? "" : " until " + std::to_string(at->second)));
+        next[key_of(c)] = c;
+    }
+    return out;
+}
+
 rows state_of(mode m, int events, int rounds_to) {
     rows out;
     switch (m) {
@@ -73,6 +87,7 @@ rows state_of(mode m, int events, int rounds_to) {
             for (std::int64_t c = 1; c <= events; ++c) out.emplace(c, c, "n");
             return out;
         case mode::scd1: return merged(events, 0);
+        case mode::scd2: return versions(events);
         case mode::deletes: return merged(events, rounds_to);
         case mode::snapshot:
             if (events == 0) return out;
@@ -115,11 +130,12 @@ void serve(scripted_plugin& plugin, number_source& source, mode m, int age) {
             return;
         case mode::append_partitions:
         case mode::scd1:
+        case mode::scd2:
         case mode::deletes: {
             const bool append = m == mode::append_partitions;
-            plugin.metadata = append            ? metadata("append")
-                              : m == mode::scd1 ? with_keys + metadata("cdc").substr(1)
-                                                : with_keys + metadata("cdc_with_deletes").substr(1);
+            plugin.metadata = append               ? metadata("append")
+                              : m != mode::deletes ? with_keys + metadata("cdc").substr(1)
+                                                   : with_keys + metadata("cdc_with_deletes").substr(1);
             source.serve_partitions(2);
             const auto inner = plugin.read_partition;
             plugin.read_partition = [&source, inner, append](const script_call& call) {
@@ -221,10 +237,47 @@ std::string file_text(const fs::path& file) {
     return text.str();
 }
 
+std::string postgres_dsn;
+
+std::string schema_of(const std::string& root) { return fs::path(root).filename().string(); }
+
+// The text of a row, with the end of its version where the table has one.
+std::string text_column(bool versioned) {
+    return versioned ? R"(name || coalesce(' until ' || CAST("__END_AT" AS VARCHAR), ''))" : "name";
+}
+
 rows query(duck::connection& c, const std::string& from) {
     rows out;
-    for (auto found = c.query("SELECT id, c, name FROM " + from); found.next();)
+    const bool versioned =
+        c.integer("SELECT count(*) FROM (DESCRIBE SELECT * FROM " + from + ") WHERE column_name = '__END_AT'") == 1;
+    for (auto found = c.query("SELECT id, c, " + text_column(versioned) + " FROM " + from); found.next();)
         out.emplace(found[0].integer(), found[1].integer(), std::string(found[2].text()));
+    return out;
+}
+
+using answer = std::unique_ptr<PGresult, decltype(&PQclear)>;
+
+answer ask(PGconn* server, const std::string& sql) {
+    answer out(PQexec(server, sql.c_str()), &PQclear);
+    if (PQresultStatus(out.get()) != PGRES_TUPLES_OK) throw std::runtime_error(sql + ": " + PQerrorMessage(server));
+    return out;
+}
+
+std::optional<rows> read_postgres(const std::string& schema) {
+    const std::unique_ptr<PGconn, decltype(&PQfinish)> server(PQconnectdb(postgres_dsn.c_str()), &PQfinish);
+    const auto columns = ask(server.get(), "SELECT column_name FROM information_schema.columns WHERE table_schema = '" +
+                                               schema + "' AND table_name = 'numbers'");
+    if (PQntuples(columns.get()) == 0) return std::nullopt;
+    bool versioned = false;
+    for (int i = 0; i < PQntuples(columns.get()); ++i)
+        versioned = versioned || std::string_view(PQgetvalue(columns.get(), i, 0)) == "__END_AT";
+    const auto found =
+        ask(server.get(), "SELECT id, c, " + text_column(versioned) + " FROM \"" + schema + "\".numbers");
+    rows out;
+    for (int i = 0; i < PQntuples(found.get()); ++i) {
+        const auto number = [&](int column) { return std::stoll(PQgetvalue(found.get(), i, column)); };
+        out.emplace(number(0), number(1), PQgetvalue(found.get(), i, 2));
+    }
     return out;
 }
 
@@ -290,6 +343,7 @@ std::string_view name(mode m) {
         case mode::append_partitions: return "append, parts";
         case mode::append_checkpoint: return "  its checkpoint";
         case mode::scd1: return "scd1";
+        case mode::scd2: return "scd2";
         case mode::snapshot: return "snapshot";
         case mode::deletes: return "scd1 + deletes";
     }
@@ -301,9 +355,12 @@ std::string_view name(lake l) {
         case lake::delta: return "delta";
         case lake::duckdb: return "duckdb";
         case lake::jsonl: return "jsonl";
+        case lake::postgres: return "postgres";
     }
     return "";
 }
+
+void use_postgres(std::string dsn) { postgres_dsn = std::move(dsn); }
 
 ages ages_of(mode m) {
     if (m == mode::snapshot) return {0, 1, 2, 3};
@@ -339,6 +396,10 @@ host::run_result run(const std::string& root, mode m, lake l, int age, lost how,
     destination_options options;
     options.type = name(l);
     options.path = root + (l == lake::duckdb ? "/lake.duckdb" : "/lake");
+    if (l == lake::postgres) {
+        options.path = postgres_dsn;
+        options.schema = schema_of(root);
+    }
     run_plan plan;
     plan.job = "job";
     plan.run_id = random_id();
@@ -347,6 +408,7 @@ host::run_result run(const std::string& root, mode m, lake l, int age, lost how,
     plan.plugin = plugin.use();
     table_plan table;
     table.flow = table.source = table.destination = "numbers";
+    if (m == mode::scd2) table.mode = land_mode::scd2;
     if (m != mode::snapshot) table.limits = "{\"max_rows\":" + std::to_string(limit) + "}";
     plan.tables = {table};
     plan.state_directory = root + "/state";
@@ -364,6 +426,7 @@ std::optional<rows> read_back(const std::string& root, lake l) {
         case lake::delta: return read_delta(root + "/lake/numbers");
         case lake::duckdb: return read_duckdb(root + "/lake.duckdb");
         case lake::jsonl: return read_jsonl(root + "/lake");
+        case lake::postgres: return read_postgres(schema_of(root));
     }
     return std::nullopt;
 }

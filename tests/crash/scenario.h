@@ -15,12 +15,12 @@ namespace lakeflow::crash {
 
 // Append on both paths, with a plugin that reads rows above the end of its batch (contract 8); and a table whose log gets a
 // checkpoint while it is watched.
-enum class mode { append_simple, append_partitions, append_checkpoint, scd1, snapshot, deletes };
-enum class lake { delta, duckdb, jsonl };
+enum class mode { append_simple, append_partitions, append_checkpoint, scd1, scd2, snapshot, deletes };
+enum class lake { delta, duckdb, jsonl, postgres };
 std::string_view name(mode m);
 std::string_view name(lake l);
 
-// id, cursor, text.
+// id, cursor, text; of a version in scd2 the text says until when it holds.
 using row = std::tuple<std::int64_t, std::int64_t, std::string>;
 using rows = std::multiset<row>;
 
@@ -38,6 +38,10 @@ std::vector<rows> lawful(mode m, int age);
 rows oracle(mode m, int age);
 
 enum class lost { nothing, for_good, transient };  // the answer of a destination's commit
+
+// Where the tables of lake::postgres lie: a server that the children reach by its dsn, in a schema named after the last part of
+// `root`. Set before the first child.
+void use_postgres(std::string dsn);
 
 // One run of the job below `root`, in this process.
 host::run_result run(const std::string& root, mode m, lake l, int age, lost how = lost::nothing, int at_commit = 0);

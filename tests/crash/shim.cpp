@@ -2,6 +2,7 @@
 #include "tests/crash/shim.h"
 
 #include <fcntl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -24,6 +25,7 @@ std::string* root = nullptr;  // null: nothing is counted
 trace* written = nullptr;
 fate planned = fate::none;
 int planned_at = 0;
+bool sockets_count = false;
 std::atomic<bool> full{false};
 
 bool below_root(std::string_view path) { return path.size() > root->size() && path.substr(0, root->size()) == *root; }
@@ -71,7 +73,8 @@ verdict judge(effect what, const std::string& path) {
     };
     switch (planned) {
         case fate::killed: written->struck = number; die();
-        case fate::torn: return strike(what == effect::write ? verdict::half_then_die : verdict::done, 0);
+        case fate::torn:
+            return strike(what == effect::write || what == effect::send ? verdict::half_then_die : verdict::done, 0);
         case fate::full: full = true; return strike(what == effect::write ? verdict::half : verdict::fails, ENOSPC);
         case fate::sync_fails: return strike(verdict::fails, EIO);
         case fate::answer_lost: return strike(verdict::lost, EIO);
@@ -127,13 +130,14 @@ int open_at(int folder, const char* path, int flags, mode_t mode) {
 
 }  // namespace
 
-void arm(const std::string& folder, trace& out, fate what, int at) {
+void arm(const std::string& folder, trace& out, fate what, int at, bool sockets) {
     static std::string kept;
     kept = folder;
     written = &out;
     planned = what;
     planned_at = at;
     full = false;
+    sockets_count = sockets;
     root = &kept;
 }
 void disarm() { root = nullptr; }
@@ -156,6 +160,24 @@ LAKEFLOW_INTERPOSED ssize_t writev(int fd, const iovec* parts, int count) {
     std::string all;
     for (int i = 0; i < count; ++i) all.append(static_cast<const char*>(parts[i].iov_base), parts[i].iov_len);
     return write(fd, all.data(), all.size());
+}
+
+LAKEFLOW_INTERPOSED ssize_t send(int fd, const void* data, std::size_t bytes, int flags) {
+    const auto put = [&](std::size_t n) -> ssize_t {
+        return ::syscall(SYS_sendto, fd, data, n, flags, nullptr, static_cast<socklen_t>(0));
+    };
+    // A session begins with a message without a type, whose first byte is 0, and with passwords ('p').
+    const char type = bytes > 0 ? *static_cast<const char*>(data) : '\0';
+    if (!root || !sockets_count || type == '\0' || type == 'p') return put(bytes);
+    switch (judge(effect::send, std::string("socket ") + type)) {
+        case verdict::half_then_die: put(bytes / 2); die();
+        case verdict::lost: {
+            const auto sent = put(bytes);
+            ::shutdown(fd, SHUT_RD);
+            return sent;
+        }
+        default: return put(bytes);
+    }
 }
 
 LAKEFLOW_INTERPOSED int open(const char* path, int flags, ...) {

@@ -33,7 +33,7 @@ int in_child(told& out, const std::string& root, fate what, int at, const std::f
     out.error[0] = 0;
     const auto pid = ::fork();
     if (pid == 0) {
-        arm(root, out.steps, what, at);
+        arm(root, out.steps, what, at, false);
         try {
             work();
         } catch (const host::failure& f) {
