@@ -8,8 +8,6 @@ import re
 import unittest
 import zipfile
 
-import duckdb
-from deltalake import DeltaTable
 from postgres_scratch import PostgresScratch
 
 CACHE = pathlib.Path(os.environ["LAKEFLOW_CACHE"])
@@ -45,14 +43,7 @@ class Data(PostgresScratch):
             cls.pg.copy(name, io.BytesIO(text), "FORMAT csv, HEADER, NULL 'NA'")
 
     def landed(self, table, place):
-        lake = duckdb.connect()
-        self.addCleanup(lake.close)
-        lake.execute("SET TimeZone = 'UTC'")
-        if place == "delta":
-            lake.register("landed", DeltaTable(str(self.folder / "lake" / table)).to_pyarrow_table())
-        else:
-            lake.execute(f"ATTACH '{self.folder}/lake.duckdb' AS file (READ_ONLY)")
-            lake.execute(f'CREATE VIEW landed AS SELECT * FROM file."{table}"')
+        lake = self.lake(table, place)
         return lambda sql: lake.execute(sql).fetchall()
 
     def places(self, tables):

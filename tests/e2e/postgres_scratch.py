@@ -6,6 +6,7 @@ import sys
 import time
 
 import duckdb
+from deltalake import DeltaTable
 from harness import HOST, SOURCE, Scratch
 
 sys.path.insert(0, str(SOURCE / "tests" / "support"))
@@ -45,6 +46,18 @@ class PostgresScratch(Scratch):
 
     def duck_columns(self, table):
         return {row[0]: row[1] for row in self.duck(f"SELECT column_name, column_type FROM (DESCRIBE {table})")}
+
+    def lake(self, table, place):
+        """DuckDB with the landed rows as "landed": those of the DuckDB file, or of the Delta table as delta-rs reads it."""
+        lake = duckdb.connect()
+        self.addCleanup(lake.close)
+        lake.execute("SET TimeZone = 'UTC'")
+        if place == "delta":
+            lake.register("landed", DeltaTable(str(self.folder / "lake" / table)).to_pyarrow_table())
+        else:
+            lake.execute(f"ATTACH '{self.folder}/lake.duckdb' AS file (READ_ONLY)")
+            lake.execute(f"CREATE VIEW landed AS SELECT * FROM file.\"{table}\"")
+        return lake
 
     def start_run(self, job):
         """A run in the background, which the test's end kills if it still goes on."""

@@ -10,8 +10,6 @@ import time
 import unittest
 import uuid
 
-import duckdb
-from deltalake import DeltaTable
 from postgres_scratch import PostgresScratch
 
 EDGES = """
@@ -45,18 +43,6 @@ def quoted(text):
 
 class Types(PostgresScratch):
     SETUP = TYPES
-
-    def lake(self, table, place):
-        """DuckDB with the landed rows as "landed": those of the DuckDB file, or of the Delta table as delta-rs reads it."""
-        lake = duckdb.connect()
-        self.addCleanup(lake.close)
-        lake.execute("SET TimeZone = 'UTC'")
-        if place == "delta":
-            lake.register("landed", DeltaTable(str(self.folder / "lake" / table)).to_pyarrow_table())
-        else:
-            lake.execute(f"ATTACH '{self.folder}/lake.duckdb' AS file (READ_ONLY)")
-            lake.execute(f"CREATE VIEW landed AS SELECT * FROM file.{table}")
-        return lake
 
     def assert_lands_as_text(self, table, place):
         """Each value that landed is what the server's ::text says, cast by DuckDB."""
