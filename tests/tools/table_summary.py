@@ -52,3 +52,11 @@ def summary(rows, columns, keys):
 
 def key_columns(text):
     return [name for name in text.split(",") if name]
+
+
+def questions(file):
+    """The tables of a file of questions (see delta_read.py), with what is asked of each."""
+    if not file:
+        return []
+    with open(file, encoding="utf-8") as opened:
+        return list(json.load(opened).items())

@@ -195,9 +195,13 @@ void add_mapping(protocol& p) {
     }
 }
 
-// A feature for zone-less timestamps, which a new column may be the first to need.
+// Features for zone-less timestamps, which a new column may be the first to need, and what then has to be named beside them.
 void add_features(protocol& p, const std::vector<field>& columns) {
     const protocol needed = protocol_for(columns);
+    const auto is_read = [&](const std::string& feature) {
+        return std::find(needed.reader_features.begin(), needed.reader_features.end(), feature) !=
+               needed.reader_features.end();
+    };
     for (const std::string& feature : needed.writer_features) {
         if (p.min_writer >= 7 && has_feature(p, feature)) continue;
         // Numbers below 7 and 3 stood for features by themselves: from now on they are named.
@@ -211,12 +215,14 @@ void add_features(protocol& p, const std::vector<field>& columns) {
             if (p.min_writer >= 5) p.writer_features.emplace_back("columnMapping");
             if (p.min_writer >= 6) p.writer_features.emplace_back("identityColumns");
         }
+        p.min_writer = 7;
+        p.has_writer_features = true;
+        if (!has_feature(p, feature)) p.writer_features.push_back(feature);
+        if (!is_read(feature)) continue;
         if (p.min_reader == 2) p.reader_features = {"columnMapping"};
         p.min_reader = 3;
-        p.min_writer = 7;
-        p.has_reader_features = p.has_writer_features = true;
+        p.has_reader_features = true;
         p.reader_features.push_back(feature);
-        p.writer_features.push_back(feature);
     }
 }
 

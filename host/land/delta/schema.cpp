@@ -226,6 +226,13 @@ bool has_type(const std::vector<field>& fields, std::string_view name) {
                        [&](const field& f) { return f.type.name == name || has_type(f.type.fields, name); });
 }
 
+// A column or a field of a struct that may not be null.
+bool has_required(const std::vector<field>& fields) {
+    return std::any_of(fields.begin(), fields.end(), [](const field& f) {
+        return !f.nullable || (f.type.name == "struct" && has_required(f.type.fields));
+    });
+}
+
 [[noreturn]] void refuse(const std::string& table, const std::string& feature, const std::string& hint = {}) {
     throw failure("destination.unsupported_table",
                   "table " + table + " uses " + feature + ", which this host does not write",
@@ -333,6 +340,8 @@ protocol protocol_for(const std::vector<field>& columns) {
         made.has_reader_features = made.has_writer_features = true;
         made.reader_features = {"timestampNtz"};
         made.writer_features = {"timestampNtz"};
+        // Where features are named, a column that may not be null is one: Spark refuses the table otherwise.
+        if (has_required(columns)) made.writer_features.emplace_back("invariants");
     }
     return made;
 }
