@@ -212,34 +212,40 @@ void session::check(const PGresult* answer) {
     throw server_failure(state, text);
 }
 
-std::vector<answer_row> session::ask(const std::string& sql) {
-    host_.log.debug("statement: " + sql);
-    send(PQsendQuery(connection_.get(), sql.c_str()));
-    std::vector<answer_row> out;
+template <class F>
+void session::take_results(F take) {
     std::optional<failure> failed;
     while (result answer = next_result()) {
         try {
             check(answer.get());
+            take(answer.get());
         } catch (failure& error) {
-            if (!failed) failed = error;
             if (PQstatus(connection_.get()) == CONNECTION_BAD) throw;
-            continue;
-        }
-        if (PQresultStatus(answer.get()) != PGRES_TUPLES_OK) continue;
-        out.clear();
-        for (int row = 0; row < PQntuples(answer.get()); ++row) {
-            answer_row& here = out.emplace_back();
-            for (int column = 0; column < PQnfields(answer.get()); ++column) {
-                if (PQgetisnull(answer.get(), row, column) == 1) {
-                    here.emplace_back(std::nullopt);
-                } else {
-                    here.emplace_back(std::string(PQgetvalue(answer.get(), row, column),
-                                                  static_cast<size_t>(PQgetlength(answer.get(), row, column))));
-                }
-            }
+            if (!failed) failed = error;
         }
     }
     if (failed) throw failure(*failed);
+}
+
+std::vector<answer_row> session::ask(const std::string& sql) {
+    host_.log.debug("statement: " + sql);
+    send(PQsendQuery(connection_.get(), sql.c_str()));
+    std::vector<answer_row> out;
+    take_results([&](const PGresult* answer) {
+        if (PQresultStatus(answer) != PGRES_TUPLES_OK) return;
+        out.clear();
+        for (int row = 0; row < PQntuples(answer); ++row) {
+            answer_row& here = out.emplace_back();
+            for (int column = 0; column < PQnfields(answer); ++column) {
+                if (PQgetisnull(answer, row, column) == 1) {
+                    here.emplace_back(std::nullopt);
+                } else {
+                    here.emplace_back(std::string(PQgetvalue(answer, row, column),
+                                                  static_cast<size_t>(PQgetlength(answer, row, column))));
+                }
+            }
+        }
+    });
     return out;
 }
 
@@ -252,25 +258,14 @@ std::string session::ask_value(const std::string& sql) {
 std::vector<described_column> session::describe(const std::string& sql) {
     host_.log.debug("describe: " + sql);
     std::vector<described_column> out;
-    auto finish = [&] {
-        std::optional<failure> failed;
-        while (result answer = next_result()) {
-            try {
-                check(answer.get());
-            } catch (failure& error) {
-                if (!failed) failed = error;
-            }
-            for (int column = 0; column < PQnfields(answer.get()); ++column) {
-                out.push_back(
-                    {PQfname(answer.get(), column), PQftype(answer.get(), column), PQfmod(answer.get(), column)});
-            }
-        }
-        if (failed) throw failure(*failed);
+    const auto columns = [&](const PGresult* answer) {
+        for (int column = 0; column < PQnfields(answer); ++column)
+            out.push_back({PQfname(answer, column), PQftype(answer, column), PQfmod(answer, column)});
     };
     send(PQsendPrepare(connection_.get(), "", sql.c_str(), 0, nullptr));
-    finish();
+    take_results(columns);
     send(PQsendDescribePrepared(connection_.get(), ""));
-    finish();
+    take_results(columns);
     return out;
 }
 

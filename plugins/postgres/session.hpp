@@ -63,6 +63,9 @@ class session {
     void wait(bool writing = false);
     void send(int accepted);
     result next_result();
+    // Gives `take` each result of what was sent; what went wrong first is thrown when there is none left, as the session serves on.
+    template <class F>
+    void take_results(F take);
     // Throws what the result says went wrong.
     void check(const PGresult* answer);
     failure broken() const;

@@ -17,7 +17,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
+
+from measured import measured
 
 BUILD = pathlib.Path(os.environ["LAKEFLOW_BUILD"])
 TOKEN = "bench-token"
@@ -37,17 +38,6 @@ class Server:
     def __exit__(self, *_):
         self.process.stdin.close()
         self.process.wait()
-
-
-def measured(command, **settings):
-    """Seconds, CPU seconds and peak memory of a process, by the kernel's own accounting."""
-    begin = time.monotonic()
-    process = subprocess.Popen(command, **settings)
-    _, status, used = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode != 0:
-        sys.exit(f"{command[0]} ended with {process.returncode}: {process.stderr.read().decode() if process.stderr else ''}")
-    return {"seconds": round(time.monotonic() - begin, 3), "cpu": round(used.ru_utime + used.ru_stime, 3), "peak_mib": round(used.ru_maxrss / 1024, 1)}
 
 
 def load(folder, port, report):

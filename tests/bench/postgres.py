@@ -14,9 +14,9 @@ import pathlib
 import subprocess
 import sys
 import tempfile
-import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "support"))
+from measured import measured  # noqa: E402
 from postgres_server import PostgresServer  # noqa: E402
 
 BUILD = pathlib.Path(os.environ["LAKEFLOW_BUILD"]).resolve()
@@ -28,16 +28,8 @@ ALTER TABLE wide ALTER amount TYPE numeric(12,2); ALTER TABLE wide ADD PRIMARY K
 
 
 def cost(rows, arguments, **more):
-    """Seconds, CPU seconds and peak memory of a process, by the kernel's own accounting."""
-    begin = time.monotonic()
-    process = subprocess.Popen(arguments, **more)
-    _, status, used = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode != 0:
-        sys.exit(f"{arguments[0]} ended with {process.returncode}")
-    seconds = time.monotonic() - begin
-    return {"seconds": round(seconds, 2), "cpu": round(used.ru_utime + used.ru_stime, 2), "rows_per_second": int(rows / seconds),
-            "peak_mib": round(used.ru_maxrss / 1024, 1)}
+    figures = measured(arguments, **more)
+    return figures | {"rows_per_second": int(rows / figures["seconds"])}
 
 
 def job(pg, folder, destination):
