@@ -79,6 +79,9 @@ std::string table_json(const table_result& t) {
     if (t.lag) out.number("lag", *t.lag);
     out.raw("http", http_json(t.requests, t.http_retries, t.throttled_seconds, t.bytes));
     out.number("files_written", t.files_written).number("files_rewritten", t.files_rewritten);
+    out.number("files_compacted", t.files_compacted)
+        .number("files_vacuumed", t.files_vacuumed)
+        .number("log_files_removed", t.log_files_removed);
     if (!t.metrics.empty()) {
         object_writer metrics;
         for (const auto& [name, value] : t.metrics) metrics.number(name.c_str(), value);

@@ -52,7 +52,8 @@ const std::vector<key> destination_keys{{"type"},
                                         {"max_file_rows", key_type::integer},
                                         {"max_file_bytes", key_type::size},
                                         {"temp_directory"},
-                                        {"optimize", key_type::any, later}};
+                                        {"optimize", key_type::table},
+                                        {"vacuum", key_type::table}};
 
 const std::vector<key> table_keys{{"source"},
                                   {"destination"},
@@ -206,6 +207,39 @@ void read_connection(const document& doc, const json::object& block, job& j) {
     j.connection = json::serialize(t.rest());
 }
 
+// The upkeep of Delta tables: optimize = { every = 20, target_file_size = "128MiB" }, vacuum = { retain = "7d", force = false }.
+void read_upkeep(const document& doc, const checked_table& t, destination_options& d) {
+    for (const char* key : {"optimize", "vacuum"}) {
+        if (t.has(key) && d.type != "delta") t.refuse(key, "has no meaning for a destination of type " + d.type);
+    }
+    if (const json::value* optimize = t.find("optimize")) {
+        const checked_table o(doc, optimize->get_object(), "destination.optimize", "[destination] optimize",
+                              {{"every", key_type::integer}, {"target_file_size", key_type::size}});
+        const auto every = o.integer_in("every", 1, 1 << 20);
+        if (!every)
+            t.refuse("optimize", "does not say after how many batches", "For example optimize = { every = 20 }.");
+        d.optimize_every = *every;
+        if (const auto bytes = o.size("target_file_size")) {
+            if (*bytes < (64u << 10)) o.refuse("target_file_size", "is below 64KiB");
+            d.optimize_file_bytes = static_cast<std::int64_t>(*bytes);
+        }
+    }
+    if (const json::value* vacuum = t.find("vacuum")) {
+        const checked_table v(doc, vacuum->get_object(), "destination.vacuum", "[destination] vacuum",
+                              {{"retain", key_type::duration}, {"force", key_type::boolean}});
+        constexpr std::int64_t week_us = 7ll * 24 * 3600 * 1'000'000;
+        d.vacuum_forced = v.boolean("force").value_or(false);
+        const std::int64_t retain = v.duration_us("retain").value_or(week_us);
+        if (retain < week_us && !d.vacuum_forced) {
+            v.refuse(
+                "retain", "is below 7d",
+                "A reader or writer that still works on an older version would lose its files. Add force = true if "
+                "there is none.");
+        }
+        d.vacuum_retain_ms = retain / 1000;
+    }
+}
+
 void read_destination(const document& doc, const json::object& block, job& j) {
     const json::object resolved = references(doc, j.directory).resolve(block, "destination").as_object();
     const checked_table t(doc, resolved, "destination", "[destination]", destination_keys);
@@ -238,6 +272,7 @@ void read_destination(const document& doc, const json::object& block, job& j) {
         if (*bytes < (64u << 10)) t.refuse("max_file_bytes", "is below 64KiB");
         d.max_file_bytes = static_cast<std::int64_t>(*bytes);
     }
+    read_upkeep(doc, t, d);
     if (const auto temp = t.text("temp_directory")) d.temp_directory = absolute(j.directory, *temp);
     if (j.memory_bytes != 0) d.memory_bytes = j.memory_bytes;
 }

@@ -157,6 +157,29 @@ BOOST_AUTO_TEST_CASE(what_a_table_says_of_its_history_and_its_columns_is_taken) 
     }
 }
 
+BOOST_AUTO_TEST_CASE(the_upkeep_of_delta_tables_is_asked_for_and_never_dangerous_by_itself) {
+    const auto with = [](const std::string& lines, const std::string& type = "delta") {
+        return "[job]\nname = \"j\"\n[destination]\ntype = \"" + type + "\"\npath = \"x\"\n" + lines +
+               "\n[[tables]]\nsource = \"a\"\n";
+    };
+    const destination_options none = load(with("")).destination;
+    BOOST_TEST(none.optimize_every == 0);
+    BOOST_TEST(none.vacuum_retain_ms == -1);
+    const destination_options some =
+        load(with("optimize = { every = 20, target_file_size = \"64MiB\" }\nvacuum = { }")).destination;
+    BOOST_TEST(some.optimize_every == 20);
+    BOOST_TEST(some.optimize_file_bytes == 64 << 20);
+    BOOST_TEST(some.vacuum_retain_ms == 7ll * 24 * 3600 * 1000);
+    BOOST_TEST(load(with("vacuum = { retain = \"1h\", force = true }")).destination.vacuum_retain_ms == 3'600'000);
+    for (const std::string line :
+         {"optimize = { }", "optimize = { every = 0 }", "optimize = true",
+          "optimize = { every = 2, target_file_size = \"1kB\" }", "vacuum = { retain = \"6d\" }"})
+        BOOST_TEST(refusal(with(line)).code == "config.invalid_value", line);
+    BOOST_TEST(has(refusal(with("vacuum = { retain = \"1h\" }")).hint, "force = true"));
+    BOOST_TEST(refusal(with("optimize = { evry = 2 }")).hint == "Did you mean \"every\"?");
+    BOOST_TEST(refusal(with("optimize = { every = 2 }", "duckdb")).code == "config.invalid_value");
+}
+
 BOOST_AUTO_TEST_CASE(where_and_read_schema_reach_the_plan) {
     const job j = load(smallest + "where = \"a > 1\"\nread_schema = \"id bigint not null, `b c` STRING\"\n");
     BOOST_TEST(j.tables[0].where == "a > 1");

@@ -30,6 +30,9 @@ class stopping_store final : public store {
 
     std::optional<std::string> get(const std::string& name) override { return alive(), inner_->get(name); }
     std::vector<std::string> list(const std::string& folder) override { return alive(), inner_->list(folder); }
+    std::optional<std::int64_t> modified_ms(const std::string& name) override {
+        return alive(), inner_->modified_ms(name);
+    }
     std::string path(const std::string& name) const override { return inner_->path(name); }
     void put(const std::string& name, std::string_view bytes) override {
         effect("put", name, [&] { inner_->put(name, bytes); });

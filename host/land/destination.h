@@ -46,8 +46,11 @@ struct land_result {
     std::int64_t rows_deleted = 0;
     std::int64_t files_written = 0;
     std::int64_t files_rewritten = 0;
-    bool committed = true;  // false: nothing changed (an unchanged snapshot), and no commit was made
-    std::string version;    // the table's version, for the log; may be empty
+    std::int64_t files_compacted = 0;    // small files that became larger ones
+    std::int64_t files_vacuumed = 0;     // deleted: no version needs them any more
+    std::int64_t log_files_removed = 0;  // commits and checkpoints that have expired
+    bool committed = true;               // false: nothing changed (an unchanged snapshot), and no commit was made
+    std::string version;                 // the table's version, for the log; may be empty
 };
 
 // One micro-batch that is being landed. Nothing shows in the table before commit has returned; destroyed without commit, it leaves
@@ -116,6 +119,14 @@ struct destination_options {
     std::string temp_directory;              // for spilling; empty: under path
     std::int64_t max_file_bytes = 64 << 20;  // Arrow bytes of rows in one new Parquet file, about
     std::int64_t max_file_rows = 1 << 20;
+
+    // Upkeep of Delta tables. After every batch whose number is a multiple of `optimize_every` small files are put together; 0: never.
+    std::int64_t optimize_every = 0;
+    std::int64_t optimize_file_bytes = 128 << 20;
+    // Files that no version of that time needs are deleted, once a run; -1: never. `forced`: however short it is, and whatever the
+    // table itself asks for.
+    std::int64_t vacuum_retain_ms = -1;
+    bool vacuum_forced = false;
 };
 
 // Throws config.destination for an unknown type, destination.* if it cannot be opened. `stop` ends long work between steps.

@@ -108,6 +108,15 @@ class local_store final : public store {
         return names;
     }
 
+    std::optional<std::int64_t> modified_ms(const std::string& name) override {
+        struct stat about {};
+        if (::stat(path(name).c_str(), &about) != 0) {
+            if (errno == ENOENT || errno == ENOTDIR) return std::nullopt;
+            fail("look at", path(name), errno);
+        }
+        return static_cast<std::int64_t>(about.st_mtim.tv_sec) * 1000 + about.st_mtim.tv_nsec / 1'000'000;
+    }
+
     void put(const std::string& name, std::string_view bytes) override {
         const std::string file = path(name);
         const std::string temporary = write_temporary(file, bytes);

@@ -19,6 +19,8 @@ class store {
     virtual std::optional<std::string> get(const std::string& name) = 0;
     // Names of the files in a folder, sorted, without the folder; empty if there is no such folder.
     virtual std::vector<std::string> list(const std::string& folder) = 0;
+    // When a file was last written, in milliseconds since 1970; nothing if there is no such file.
+    virtual std::optional<std::int64_t> modified_ms(const std::string& name) = 0;
 
     // Writes or replaces a file, in full or not at all; durable when it returns. Makes the folders above it.
     virtual void put(const std::string& name, std::string_view bytes) = 0;

@@ -50,6 +50,9 @@ struct table_result {
     std::int64_t bytes = 0;
     std::int64_t files_written = 0;
     std::int64_t files_rewritten = 0;
+    std::int64_t files_compacted = 0;
+    std::int64_t files_vacuumed = 0;
+    std::int64_t log_files_removed = 0;
     std::map<std::string, std::int64_t> metrics;  // of the plugin
     std::optional<host::error> error;
 };

@@ -238,6 +238,13 @@ void flow::commit_batch(landing_session& landing, const batch_outcome& out) {
     result_.rows_deleted += landed.rows_deleted;
     result_.files_written += landed.files_written;
     result_.files_rewritten += landed.files_rewritten;
+    result_.files_compacted += landed.files_compacted;
+    result_.files_vacuumed += landed.files_vacuumed;
+    result_.log_files_removed += landed.log_files_removed;
+    if (landed.files_compacted + landed.files_vacuumed > 0) {
+        note(log_level::info, std::to_string(landed.files_compacted) + " small files put together, " +
+                                  std::to_string(landed.files_vacuumed) + " old ones deleted");
+    }
     shown_landed_ += landed.rows_landed;
     lag_due_ = true;
     note(log_level::debug, "batch " + std::to_string(next.batch) + " to " + out.end + ": " + std::to_string(out.came) +

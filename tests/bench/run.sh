@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Builds what a benchmark needs and runs it: the load of issues (load.py), or with --postgres the read of a database (postgres.py).
+# Builds what a benchmark needs and runs it: the load of issues (load.py) and with --check the merge of a large table too (merge.py), or
+# with --postgres the read of a database (postgres.py).
 #
 #   tests/bench/run.sh [--check] [--issues N] [--large N]
 #   tests/bench/run.sh --postgres [--check] [--rows N]
@@ -12,6 +13,9 @@ if [ "${1:-}" = --postgres ]; then
     conan/build.sh release lakeflow-host plugin_postgres >&2
     exec python3 tests/bench/postgres.py "$@"
 fi
-conan/setup.sh >&2
-conan/build.sh release lakeflow-host plugin_github github-server bench-floor >&2
-exec python3 tests/bench/load.py "$@"
+conan/setup.sh --test >&2
+conan/build.sh release lakeflow-host plugin_github github-server bench-floor merge-bench >&2
+python3 tests/bench/load.py "$@"
+if [[ " $* " == *" --check "* ]]; then
+    "${LAKEFLOW_CACHE:-$HOME/.cache/lakeflow}/python-test/bin/python" tests/bench/merge.py "$LAKEFLOW_BUILD/tests/merge-bench" --check
+fi

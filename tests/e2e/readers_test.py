@@ -8,6 +8,7 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import time
 import unittest
 
 from harness import BUILD, SOURCE, Scratch
@@ -67,12 +68,14 @@ class Readers(Scratch):
 
     def test_all_readers_see_the_same_of_a_job(self):
         server = self.server(issues=700, pulls=100, commits=300, branches=5)
-        job = self.job(server, list(KEYS))
+        job = self.job(server, list(KEYS), destination='type = "delta"\npath = "lake"\noptimize = { every = 5 }\nvacuum = { }')
         self.run_job(job)
+        compacted = 0
         for count in range(12):  # past a checkpoint of the log
             server.control("edit", count=3)
             server.control("push", count=1)
-            self.run_job(job)
+            compacted += self.run_job(job).table("commits")["files_compacted"]
+        self.assertGreaterEqual(compacted, 10)
         lake = self.folder / "lake"
         seen = self.read({str(lake / name): {"keys": keys.split(",")} for name, keys in KEYS.items()})
         issues, commits = seen[str(lake / "issues")], seen[str(lake / "commits")]
@@ -80,8 +83,8 @@ class Readers(Scratch):
         self.assertEqual(commits["rows"], 312)
 
     def test_tables_of_every_mode_type_and_name(self):
-        """Twice: after a dozen commits, and after more, in between of which delta-rs has compacted those that it can write while a batch
-        was being landed."""
+        """Twice: after a dozen commits, and after more, which removed the first ones as expired. In between delta-rs has compacted those that
+        it can write, while a batch was being landed."""
         lake, first = self.folder / "lake", self.folder / "first"
         maker = subprocess.Popen([BUILD / "tests" / "make-lakes", lake], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.addCleanup(maker.stdout.close)
@@ -91,13 +94,17 @@ class Readers(Scratch):
         shutil.copytree(lake, first)
         compacted = self.compact(lake)
         self.assertEqual(compacted, {"append", "append_keyed", "names", "scd1", "scd2", "snapshot"})
+        for commit in lake.glob("*/_delta_log/*.json"):
+            os.utime(commit, (time.time() - 40 * 86400,) * 2)
         maker.stdin.write("\n")
         maker.stdin.flush()
         after = json.loads(maker.stdout.readline())
         self.assertEqual(maker.wait(), 0)
         for name in before:
             if not name.startswith(("evolved", "mapped_later")):
-                self.assertTrue(list((lake / name / "_delta_log").glob("*.checkpoint.parquet")), name)
+                log = lake / name / "_delta_log"
+                self.assertTrue(list(log.glob("*.checkpoint.parquet")), name)
+                self.assertFalse((log / f"{0:020}.json").exists(), name)
 
         questions, keys = {}, {}
         for folder, told in ((first, before), (lake, after)):

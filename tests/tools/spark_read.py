@@ -78,4 +78,5 @@ def main():
     print(json.dumps(seen, indent=1, ensure_ascii=False))
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -55,6 +55,20 @@ std::string object_text(const json::object& from, std::string_view name) {
     return found && found->is_object() ? json::serialize(*found) : std::string();
 }
 
+deletion_vector vector_of(const json::object& from) {
+    deletion_vector made;
+    const json::value* found = from.if_contains("deletionVector");
+    if (!found || !found->is_object()) return made;
+    const json::object& o = found->get_object();
+    made.storage = text_of(o, "storageType");
+    made.place = text_of(o, "pathOrInlineDv");
+    if (const json::value* offset = o.if_contains("offset"); offset && !offset->is_null())
+        made.offset = number_of(o, "offset");
+    made.size = number_of(o, "sizeInBytes");
+    made.rows = number_of(o, "cardinality");
+    return made;
+}
+
 void read_action(const json::object& line, actions& into) {
     for (const auto& [key, value] : line) {
         if (!value.is_object()) continue;
@@ -68,10 +82,11 @@ void read_action(const json::object& line, actions& into) {
             add.tags = object_text(o, "tags");
             if (std::string values = object_text(o, "partitionValues"); !values.empty())
                 add.partition_values = std::move(values);
-            add.has_deletion_vector = o.if_contains("deletionVector") && o.at("deletionVector").is_object();
+            add.vector = vector_of(o);
             into.adds.push_back(std::move(add));
         } else if (key == "remove") {
-            into.removes.push_back({text_of(o, "path"), number_of(o, "deletionTimestamp"), number_of(o, "size")});
+            into.removes.push_back(
+                {text_of(o, "path"), number_of(o, "deletionTimestamp"), number_of(o, "size"), true, vector_of(o)});
         } else if (key == "txn") {
             into.txns.push_back({text_of(o, "appId"), number_of(o, "version"), number_of(o, "lastUpdated")});
         } else if (key == "metaData") {
@@ -94,8 +109,19 @@ void read_action(const json::object& line, actions& into) {
             into.proto = std::move(proto);
         } else if (key == "commitInfo") {
             into.commit_id = text_of(o, "txnId");
+        } else if (key == "sidecar") {
+            into.sidecars.push_back(text_of(o, "path"));
         }
     }
+}
+
+std::string vector_json(const deletion_vector& vector) {
+    if (!vector) return {};
+    std::string out = ",\"deletionVector\":{\"storageType\":" + quote_json(vector.storage) +
+                      ",\"pathOrInlineDv\":" + quote_json(vector.place);
+    if (vector.offset >= 0) out += ",\"offset\":" + std::to_string(vector.offset);
+    return out + ",\"sizeInBytes\":" + std::to_string(vector.size) + ",\"cardinality\":" + std::to_string(vector.rows) +
+           "}";
 }
 
 std::string list_json(const std::vector<std::string>& texts) {
@@ -148,14 +174,15 @@ std::string to_json(const add_file& add) {
                       ",\"dataChange\":" + (add.data_change ? "true" : "false");
     if (!add.stats.empty()) out += ",\"stats\":" + quote_json(add.stats);
     if (!add.tags.empty()) out += ",\"tags\":" + add.tags;
-    return out + "}}\n";
+    return out + vector_json(add.vector) + "}}\n";
 }
 
 std::string to_json(const remove_file& remove) {
     return "{\"remove\":{\"path\":" + quote_json(remove.path) +
            ",\"deletionTimestamp\":" + std::to_string(remove.deletion_timestamp) +
            ",\"dataChange\":" + (remove.data_change ? "true" : "false") +
-           ",\"extendedFileMetadata\":true,\"partitionValues\":{},\"size\":" + std::to_string(remove.size) + "}}\n";
+           ",\"extendedFileMetadata\":true,\"partitionValues\":{},\"size\":" + std::to_string(remove.size) +
+           vector_json(remove.vector) + "}}\n";
 }
 
 std::string to_json(const txn& t) {
@@ -200,18 +227,24 @@ void snapshot::apply(actions commit, std::int64_t commit_version) {
         const std::string id = t.app_id;
         txns[id] = std::move(t);
     }
+    // A file whose vector changes is removed with the old one and added with the new.
+    const auto logical = [](const std::string& path, const deletion_vector& vector) {
+        return vector ? path + "\n" + vector.id() : path;
+    };
     for (remove_file& r : commit.removes) {
         files.erase(r.path);
-        const std::string path = r.path;
-        tombstones[path] = std::move(r);
+        const std::string name = logical(r.path, r.vector);
+        tombstones[name] = std::move(r);
     }
     for (add_file& a : commit.adds) {
-        tombstones.erase(a.path);
+        tombstones.erase(logical(a.path, a.vector));
         const std::string path = a.path;
         files[path] = std::move(a);
     }
     version = commit_version;
 }
+
+std::string deletion_vector::id() const { return storage + place + (offset < 0 ? "" : "@" + std::to_string(offset)); }
 
 std::int64_t snapshot::txn_version(const std::string& app_id) const {
     const auto found = txns.find(app_id);

@@ -11,6 +11,19 @@
 
 namespace lakeflow::host::delta {
 
+// Rows of a data file that are gone, as the log has it: where a bitmap of their numbers lies. deletion_vector.h reads it.
+struct deletion_vector {
+    std::string
+        storage;  // "u": a file of the table, "p": a file by its full path, "i": in `place` itself; empty: there is none
+    std::string place;
+    std::int64_t offset = -1;  // in the file; -1: not stated
+    std::int64_t size = 0;
+    std::int64_t rows = 0;  // how many it takes out
+
+    explicit operator bool() const noexcept { return !storage.empty(); }
+    std::string id() const;  // tells two vectors of one file apart
+};
+
 struct add_file {
     std::string path;  // as the log has it: percent-encoded, relative to the table
     std::int64_t size = 0;
@@ -18,8 +31,8 @@ struct add_file {
     std::string stats;                   // JSON text, may be empty
     std::string tags;                    // JSON text of an object, may be empty
     std::string partition_values = "{}";
-    bool has_deletion_vector = false;
     bool data_change = true;  // false: its rows were in the table before
+    deletion_vector vector = {};
 };
 
 struct remove_file {
@@ -27,6 +40,7 @@ struct remove_file {
     std::int64_t deletion_timestamp = 0;  // ms
     std::int64_t size = 0;
     bool data_change = true;
+    deletion_vector vector = {};
 };
 
 struct txn {
@@ -61,7 +75,8 @@ struct actions {
     std::vector<txn> txns;
     std::optional<metadata> meta;
     std::optional<protocol> proto;
-    std::string commit_id;  // commitInfo.txnId
+    std::string commit_id;              // commitInfo.txnId
+    std::vector<std::string> sidecars;  // of a v2 checkpoint: files with its adds and removes
 };
 
 // Reads the lines of a commit file. Unknown actions and members are skipped. `wanted` of false leaves adds and removes out, which
@@ -86,7 +101,7 @@ struct snapshot {
     protocol proto;
     metadata meta;
     std::map<std::string, add_file> files;
-    std::map<std::string, remove_file> tombstones;
+    std::map<std::string, remove_file> tombstones;  // by path, and the id of the vector where it had one
     std::map<std::string, txn> txns;
 
     void apply(actions commit, std::int64_t commit_version);

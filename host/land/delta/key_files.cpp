@@ -103,12 +103,6 @@ std::string staged_events(const merge_input& in, bool sequenced) {
     return sql;
 }
 
-std::string key_columns(const merge_input& in) {
-    std::string out;
-    for (const std::string& key : in.keys) out += (out.empty() ? "" : ", ") + duck::quote_name(key);
-    return out;
-}
-
 std::string keys_equal(const merge_input& in, const std::string& a, const std::string& b) {
     std::string out;
     for (std::size_t i = 0; i < in.keys.size(); ++i) {
@@ -160,11 +154,22 @@ std::string table_relation(const merge_input& in, const std::vector<std::string>
     std::vector<std::string> names;
     names.reserve(paths.size());
     for (const std::string& path : paths) names.push_back(in.files.path(file_of(path)));
+    std::string gone;
+    bool any_gone = false;
+    for (const std::string& path : paths) {
+        const add_file& file = in.table.files.at(path);
+        any_gone = any_gone || file.vector;
+        gone += (gone.empty() ? "" : ", ") + (file.vector ? std::to_string(in.gone->number(file)) : "NULL");
+    }
+    const std::string there = any_gone
+                                  ? " f WHERE NOT EXISTS (SELECT 1 FROM lf_gone g WHERE g.f = list_extract([" + gone +
+                                        "]::BIGINT[], f.file_index::BIGINT + 1) AND g.rn = f.file_row_number)"
+                                  : "";
     // An older file may lack columns, also inside structs, or have a narrower type: the casts give the table's.
     if (paths.empty()) return "(" + typed + ")";
     return "(SELECT " + cast + "lf_fi, lf_rn FROM (" + typed +
            " UNION ALL BY NAME SELECT *, file_index AS lf_fi, file_row_number AS lf_rn FROM read_parquet(" +
-           file_list(names) + ", union_by_name = true)))";
+           file_list(names) + ", union_by_name = true)" + there + "))";
 }
 
 std::vector<std::string> files_with_keys(const merge_input& in, const std::string& keys) {
@@ -230,6 +235,7 @@ std::int64_t count_rows(const merge_input& in) {
         const std::string path = in.files.path(file_of(std::next(in.table.files.begin(), fi)->first));
         rows += c.integer("SELECT count(*) FROM read_parquet(" + duck::quote_text(path) + ")");
     }
+    for (const auto& [path, file] : in.table.files) rows -= file.vector.rows;
     return rows;
 }
 

@@ -21,12 +21,11 @@ std::vector<std::string> files_with_keys(const merge_input& in, const std::strin
 // The table's rows by its statistics, counted where a file has none.
 std::int64_t count_rows(const merge_input& in);
 
-// "\"id\" AS k0, \"org\" AS k1", "k0, k1", "\"id\", \"org\"", and "a.k0 = b.k0 AND a.k1 = b.k1".
+// "\"id\" AS k0, \"org\" AS k1", "k0, k1", and "a.k0 = b.k0 AND a.k1 = b.k1".
 std::string keys_as(const merge_input& in, const std::string& prefix = {});
 std::string key_names(const merge_input& in, const std::string& prefix = {});
 // A query of every staged row and tombstone as (k0.., s, fi, rn, del); `s` is null unless `sequenced`.
 std::string staged_events(const merge_input& in, bool sequenced);
-std::string key_columns(const merge_input& in);
 std::string keys_equal(const merge_input& in, const std::string& a, const std::string& b);
 
 // Small pieces that the modes share.

@@ -277,6 +277,7 @@ plan delta_landing::make_plan() {
         return out;
     };
     const std::string& sequence = owner_.flow_.sequence_by;
+    gone_rows gone(*connection_, *owner_.files_);
     const merge_input in{*connection_,
                          *owner_.files_,
                          *writer_,
@@ -292,7 +293,8 @@ plan delta_landing::make_plan() {
                          disjoint_,
                          rows_ ? bytes_ / static_cast<std::size_t>(rows_) + 1 : 1,
                          owner_.shared_->options.max_file_rows,
-                         static_cast<std::size_t>(owner_.shared_->options.max_file_bytes)};
+                         static_cast<std::size_t>(owner_.shared_->options.max_file_bytes),
+                         &gone};
     plan made = plan_mode(in);
     // Types that changed change in all files, unless the table's rows are replaced altogether.
     if (owner_.next_columns().rewrites) rewrite_rest(in, made);
@@ -348,8 +350,9 @@ std::string delta_landing::commit_text(std::int64_t version, const plan& what) {
     text += to_json(txn{owner_.app_id_, version, now});
     const auto remove = [&](const std::string& path, bool data_change) {
         const auto file = owner_.table_.files.find(path);
-        const std::int64_t size = file == owner_.table_.files.end() ? 0 : file->second.size;
-        text += to_json(remove_file{path, now, size, data_change});
+        const bool known = file != owner_.table_.files.end();
+        text += to_json(remove_file{path, now, known ? file->second.size : 0, data_change,
+                                    known ? file->second.vector : deletion_vector{}});
     };
     for (const std::string& path : what.removes) remove(path, true);
     for (const std::string& path : what.moved) remove(path, false);
@@ -414,7 +417,7 @@ land_result delta_landing::commit(const position& next) {
     land_result result = plan_ ? plan_->result : land_result{};
     result.version = std::to_string(owner_.table_.version);
     clean_up(plan_ ? &*plan_ : nullptr, version);
-    owner_.log_.checkpoint_if_due(owner_.table_);
+    owner_.after_batch(next, result);
     return result;
 }
 

@@ -15,15 +15,15 @@ std::string padded(std::int64_t number, std::size_t width) {
     return digits.size() >= width ? digits : std::string(width - digits.size(), '0') + digits;
 }
 
-std::optional<std::int64_t> leading_version(std::string_view name) {
-    if (name.size() < 21 || name[20] != '.') return std::nullopt;
-    return parse_int(name.substr(0, 20).substr(std::min<std::size_t>(name.find_first_not_of('0'), 19)));
-}
-
 // More commits than this are not read backwards for a header; a checkpoint is quicker then.
 constexpr std::size_t many_commits = 2000;
 
 }  // namespace
+
+std::optional<std::int64_t> leading_version(std::string_view name) {
+    if (name.size() < 21 || name[20] != '.') return std::nullopt;
+    return parse_int(name.substr(0, 20).substr(std::min<std::size_t>(name.find_first_not_of('0'), 19)));
+}
 
 std::string commit_name(std::int64_t version) { return "_delta_log/" + padded(version, 20) + ".json"; }
 
@@ -51,10 +51,10 @@ delta_log::listing delta_log::list() {
             const std::optional<std::int64_t> parts = pieces.size() == 4 ? number(pieces[2]) : std::nullopt;
             if (parts && number(pieces[1]))
                 multi[{*version, *parts}].push_back(name);
-            else
-                found.has_v2 = true;
+            else if (pieces.size() == 3)
+                found.checkpoints.push_back({*version, {name}});
         } else if (rest.starts_with("checkpoint.") && rest.ends_with(".json")) {
-            found.has_v2 = true;
+            found.checkpoints.push_back({*version, {name}});
         }
     }
     for (auto& [key, names] : multi) {
@@ -144,11 +144,6 @@ std::vector<actions> delta_log::update(snapshot& table) {
     }
     snapshot made = start ? std::move(*start) : snapshot();
     if (made.version < 0 && (log.commits.empty() || log.commits.front() != 0)) {
-        if (log.has_v2) {
-            throw failure("destination.unsupported_table",
-                          "table " + table_ + " uses v2 checkpoints, which this host does not read",
-                          "turn off delta.checkpointPolicy for this table, or land into another one");
-        }
         throw failure("destination.corrupt",
                       "table " + table_ + " has neither its first commit nor a checkpoint that can be read",
                       "restore the files of _delta_log or the table");

@@ -44,9 +44,13 @@ class delta_log {
     // Writes commit `version`. False if another writer has it.
     bool commit(std::int64_t version, const std::string& text);
 
-    // Writes a checkpoint of `table` if its version asks for one, and replaces a broken _last_checkpoint. Failures are logged: the
-    // table is right without. `force` writes one at any version.
-    void checkpoint_if_due(const snapshot& table, bool force = false);
+    // Writes a checkpoint of `table` if its version asks for one, and replaces a broken _last_checkpoint. After a checkpoint, commits
+    // that have expired (delta.logRetentionDuration) are removed; returns how many files went. Failures are logged: the table is
+    // right without. `force` writes one at any version.
+    std::int64_t checkpoint_if_due(const snapshot& table, bool force = false);
+
+    // Checkpoints keep removed files at least that long, for vacuum to know of.
+    void keep_removed_files(std::int64_t ms) noexcept { keep_removed_ms_ = ms; }
 
     std::int64_t now_ms() const noexcept { return time_.now_us() / 1000; }
     store& files() noexcept { return *files_; }
@@ -54,23 +58,32 @@ class delta_log {
   private:
     struct listing {
         std::vector<std::int64_t> commits;  // sorted
-        // Complete checkpoints: version -> its files.
+        // Complete checkpoints, of both specifications: version and files, sorted.
         std::vector<std::pair<std::int64_t, std::vector<std::string>>> checkpoints;
-        bool has_v2 = false;
     };
     listing list();
     std::string read_commit(std::int64_t version);
     snapshot read_checkpoint(std::int64_t version, const std::vector<std::string>& parts);
+    // What a v2 checkpoint points to; empty for one that holds its files itself.
+    std::vector<std::string> sidecars_of(duck::connection& c, const std::vector<std::string>& parts);
     void write_checkpoint(const snapshot& table);
+    std::int64_t write_sidecar_checkpoint(const snapshot& table, std::int64_t oldest_tombstone);
     bool last_checkpoint_is_broken(const listing& log);
+
+    // cleanup.cpp
+    std::int64_t remove_expired(const snapshot& table);
+    std::int64_t remove_sidecars(const listing& log, std::int64_t today_ms);
 
     std::shared_ptr<store> files_;
     duck_provider duck_;
     logger log_;
     std::string table_;
     const clock& time_;
+    std::int64_t keep_removed_ms_ = 0;
 };
 
 std::string commit_name(std::int64_t version);  // "_delta_log/00000000000000000007.json"
+// The number that the name of a file of the log begins with: "00000000000000000007.checkpoint.parquet" -> 7.
+std::optional<std::int64_t> leading_version(std::string_view name);
 
 }  // namespace lakeflow::host::delta

@@ -29,9 +29,7 @@ std::string staged_rows(const merge_input& in, const std::vector<std::int64_t>& 
 // The same in new files whose key ranges do not overlap, `count` rows of `keys` (k0.., fi, rn) in all. Only keys are sorted.
 void write_apart(const merge_input& in, const std::vector<std::int64_t>& from, const std::string& keys,
                  std::int64_t count, plan& made) {
-    const auto by_bytes = static_cast<std::int64_t>(in.max_file_bytes / std::max<std::size_t>(in.row_bytes, 1));
-    const std::int64_t file_rows = std::max<std::int64_t>(1, std::min(in.max_file_rows, by_bytes));
-    const std::int64_t files = (count + file_rows - 1) / file_rows;
+    const std::int64_t files = (count + in.file_rows() - 1) / in.file_rows();
     std::vector<data_file> written;
     if (files <= 1) {
         written.push_back(in.writer.write_query(staged_rows(in, from, keys), in.row_bytes));
@@ -307,10 +305,10 @@ plan plan_snapshot(const merge_input& in) {
         if (in.connection.integer("SELECT count(*) FROM lf_src") != total_rows(in.staged)) {
             in.connection.run("CREATE OR REPLACE TEMP TABLE lf_keep AS SELECT fi, rn FROM lf_src");
             made.result.rows_landed = add_kept(in, "lf_keep", false, made);
-            const merge_input distinct{in.connection, in.files,     in.writer,        in.table,
-                                       in.flow,       in.columns,   in.keys,          in.sequence,
-                                       in.track,      made.adds,    in.deletes,       true,
-                                       in.disjoint,   in.row_bytes, in.max_file_rows, in.max_file_bytes};
+            const merge_input distinct{in.connection,     in.files, in.writer,   in.table,     in.flow,
+                                       in.columns,        in.keys,  in.sequence, in.track,     made.adds,
+                                       in.deletes,        true,     in.disjoint, in.row_bytes, in.max_file_rows,
+                                       in.max_file_bytes, in.gone};
             made.unchanged = equals_table(distinct);
         } else {
             made.unchanged = equals_table(in);

@@ -2,6 +2,7 @@
 // SQL in DuckDB over Parquet files, keys first, wide columns only where they are needed. Used by one thread at a time.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "host/base/cancel.h"
 #include "host/duck/duck.h"
 #include "host/land/delta/actions.h"
+#include "host/land/delta/deletion_vector.h"
 #include "host/land/delta/schema.h"
 #include "host/land/delta/writer.h"
 #include "host/land/destination.h"
@@ -43,6 +45,13 @@ struct merge_input {
     std::size_t row_bytes = 1;
     std::int64_t max_file_rows = 1 << 20;
     std::size_t max_file_bytes = 64 << 20;
+    gone_rows* gone = nullptr;  // of the table's files that have deletion vectors
+
+    // How many rows a new file holds.
+    std::int64_t file_rows() const noexcept {
+        const auto by_bytes = static_cast<std::int64_t>(max_file_bytes / std::max<std::size_t>(row_bytes, 1));
+        return std::max<std::int64_t>(1, std::min(max_file_rows, by_bytes));
+    }
 };
 
 // All rows are new, and added as they are.

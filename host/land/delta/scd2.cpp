@@ -2,6 +2,7 @@
 // (__END_AT, null while it is the newest). The events of a batch and the versions of the same keys in the table are points on a line;
 // what lies between two neighbours is a version, or a gap that a tombstone left. Threads: see merge.h.
 #include <algorithm>
+#include <iterator>
 #include <map>
 
 #include "host/base/error.h"
@@ -162,16 +163,14 @@ void make_runs(const merge_input& in) {
         ", run ORDER BY o DESC) = 1) l ON h.run = l.run AND " + keys_equal(in, "h", "l"));
 }
 
-// What becomes of the versions: lf_new (fi, rn, cfi, crn, st, en, kind, own), those that the batch opens, and lf_chg (cfi, crn, gone, en, fi, rn),
+// What becomes of the versions: lf_new (k0.., fi, rn, cfi, crn, st, en, kind, own), those that the batch opens, and lf_chg (cfi, crn, gone, en, fi, rn),
 // those of the table that end elsewhere now, that have other columns, or whose place another takes.
 void make_changes(const merge_input& in) {
     duck::connection& c = in.connection;
     const std::string lasts = "r.nxt IS DISTINCT FROM r.st";
     c.run(
-        "CREATE OR REPLACE TEMP TABLE lf_new AS SELECT r.fi, r.rn, r.cfi, r.crn, r.st, r.nxt AS en, kind, own FROM "
-        "lf_run r WHERE "
-        "kind IN (1, 3) "
-        "AND NOT del AND " +
+        "CREATE OR REPLACE TEMP TABLE lf_new AS SELECT " + key_names(in, "r.") +
+        ", r.fi, r.rn, r.cfi, r.crn, r.st, r.nxt AS en, kind, own FROM lf_run r WHERE kind IN (1, 3) AND NOT del AND " +
         lasts);
     c.run("CREATE OR REPLACE TEMP TABLE lf_chg AS SELECT o.cfi, o.crn, NOT (" + lasts +
           ") AS gone, r.nxt AS en, r.fi, r.rn FROM lf_old o JOIN lf_run r ON r.kind = 0 AND o.cfi = r.cfi AND o.crn = "
@@ -234,7 +233,7 @@ void rewrite_changed(const merge_input& in, const std::vector<std::string>& cand
 }
 
 // The versions that the batch opens: staged files of which each row is one that is open are added as they are, the rest is written
-// anew with its bounds, sorted by key.
+// anew with its bounds, in files whose key ranges do not overlap. Only keys are sorted.
 void add_versions(const merge_input& in, const std::vector<std::string>& candidates, plan& made) {
     std::map<std::int64_t, std::int64_t> open;
     for (auto rows = in.connection.query(
@@ -253,22 +252,32 @@ void add_versions(const merge_input& in, const std::vector<std::string>& candida
             partial.push_back(&in.staged[i]);
         }
     }
+    duck::connection& c = in.connection;
+    c.run("CREATE OR REPLACE TEMP TABLE lf_again AS SELECT * FROM lf_new WHERE fi IS NULL");
+    const std::string written = partial.empty() ? "fi IS NULL" : "fi IS NULL OR fi IN (" + numbers + ")";
+    const std::int64_t count = c.integer("SELECT count(*) FROM lf_new WHERE " + written);
+    if (count == 0) return;
+    const std::int64_t files = (count + in.file_rows() - 1) / in.file_rows();
+    c.run("CREATE OR REPLACE TEMP TABLE lf_dest AS SELECT fi, rn, cfi, crn, st, en, (ntile(" + std::to_string(files) +
+          ") OVER (ORDER BY " + key_names(in) + ", st) - 1)::INTEGER AS b FROM lf_new WHERE " + written);
+    const std::string number = files > 1 ? ", n.b AS lf_b" : "";
     std::string sql;
     if (!partial.empty()) {
-        sql = "SELECT " + version_columns(in, "s", "n.st", "n.en") + " FROM " + staged_relation(in, partial) +
-              " s JOIN lf_new n ON list_extract([" + numbers + "], s.lf_fi::BIGINT + 1) = n.fi AND s.lf_rn = n.rn";
+        sql = "SELECT " + version_columns(in, "s", "n.st", "n.en") + number + " FROM " + staged_relation(in, partial) +
+              " s JOIN lf_dest n ON list_extract([" + numbers + "], s.lf_fi::BIGINT + 1) = n.fi AND s.lf_rn = n.rn";
     }
-    in.connection.run("CREATE OR REPLACE TEMP TABLE lf_again AS SELECT * FROM lf_new WHERE fi IS NULL");
     if (const std::string versions = versions_of(in, candidates, "lf_again"); !versions.empty()) {
-        sql += (sql.empty() ? "SELECT " : " UNION ALL SELECT ") + version_columns(in, "t", "n.st", "n.en") + " FROM " +
-               versions + " t JOIN lf_again n ON n.cfi = t.lf_cfi AND n.crn = t.lf_rn";
+        sql += (sql.empty() ? "SELECT " : " UNION ALL SELECT ") + version_columns(in, "t", "n.st", "n.en") + number +
+               " FROM " + versions + " t JOIN lf_dest n ON n.fi IS NULL AND n.cfi = t.lf_cfi AND n.crn = t.lf_rn";
     }
-    if (sql.empty()) return;
-    sql = "SELECT * FROM (" + sql + ") ORDER BY " + key_columns(in) + ", \"__START_AT\"";
-    for (data_file& file : in.writer.write_run(sql, in.row_bytes, in.max_file_rows, in.max_file_bytes)) {
-        made.adds.push_back(std::move(file));
-        ++made.result.files_written;
-    }
+    std::vector<data_file> made_files;
+    if (files > 1)
+        made_files = in.writer.write_parts(sql, in.row_bytes, files);
+    else
+        made_files.push_back(in.writer.write_query(sql, in.row_bytes));
+    made.result.files_written += static_cast<std::int64_t>(made_files.size());
+    std::move(made_files.begin(), made_files.end(), std::back_inserter(made.adds));
+    c.run("DROP TABLE lf_dest");
 }
 
 }  // namespace

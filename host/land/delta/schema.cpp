@@ -348,17 +348,23 @@ protocol protocol_for(const std::vector<field>& columns) {
 
 void check_table(const snapshot& table, intent what, const std::string& name) {
     static const std::set<std::string, std::less<>> known = {
-        "appendOnly",           "invariants",    "checkConstraints", "changeDataFeed",
-        "generatedColumns",     "columnMapping", "identityColumns",  "typeWidening",
-        "typeWidening-preview", "timestampNtz",  "deletionVectors",  "vacuumProtocolCheck",
+        "appendOnly",      "invariants",          "checkConstraints", "changeDataFeed",       "generatedColumns",
+        "columnMapping",   "identityColumns",     "typeWidening",     "typeWidening-preview", "timestampNtz",
+        "deletionVectors", "vacuumProtocolCheck", "v2Checkpoint",
     };
     const protocol& p = table.proto;
     if (p.min_reader > 3) refuse(name, "Delta reader version " + std::to_string(p.min_reader));
     if (p.min_writer > 7) refuse(name, "Delta writer version " + std::to_string(p.min_writer));
+    std::set<std::string> foreign;
     for (const auto* features : {&p.writer_features, &p.reader_features}) {
         for (const std::string& feature : *features) {
-            if (!known.contains(feature)) refuse(name, "the table feature " + feature);
+            if (!known.contains(feature)) foreign.insert(feature);
         }
+    }
+    if (!foreign.empty()) {
+        std::string names;
+        for (const std::string& feature : foreign) names += (names.empty() ? "" : ", ") + feature;
+        refuse(name, (foreign.size() == 1 ? "the table feature " : "the table features ") + names);
     }
     if (!table.meta.partition_columns.empty())
         refuse(name, "partition columns (" + table.meta.partition_columns.front() + ", ...)");
@@ -374,12 +380,6 @@ void check_table(const snapshot& table, intent what, const std::string& name) {
         }
         if (is_on(table.meta, "delta.enableChangeDataFeed"))
             refuse(name, "a change data feed (delta.enableChangeDataFeed)");
-        for (const auto& [path, add] : table.files) {
-            if (add.has_deletion_vector) {
-                refuse(name, "deletion vectors (in " + path + ")",
-                       "run REORG TABLE ... APPLY (PURGE), or use mode = \"append\"");
-            }
-        }
     }
     check_columns(parse_schema(table.meta.schema_string), name, {});
 }

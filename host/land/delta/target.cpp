@@ -27,6 +27,7 @@ delta_target::delta_target(std::shared_ptr<environment> shared, flow_spec flow)
     }
     check_flow();
     check_names(columns_, flow_.table);
+    log_.keep_removed_files(shared_->options.vacuum_retain_ms);
     refresh();
 }
 

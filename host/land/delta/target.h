@@ -47,6 +47,9 @@ class delta_target final : public target {
     // The name that files use for a column of the flow.
     std::string stored_name(const std::string& column);
     [[noreturn]] void fail_fenced(std::int64_t found) const;
+    // optimize.cpp
+    void after_batch(const position& at, land_result& result);
+    void compact(land_result& result);
 
     std::shared_ptr<environment> shared_;
     flow_spec flow_;
@@ -61,6 +64,7 @@ class delta_target final : public target {
     header header_;
     std::int64_t base_ = -1;  // the flow's txn version that we build on, -1: none
     std::optional<stored_position> position_;
+    std::int64_t vacuumed_ms_ = 0;
 };
 
 class delta_landing final : public landing {
