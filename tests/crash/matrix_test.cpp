@@ -38,11 +38,8 @@ constexpr unsigned seconds_of_a_child = 120;
 
 // What a destination does not do, and says so before a byte is read. One that learns a mode leaves this list.
 const std::set<std::pair<mode, lake>> refused = {
-    {mode::scd1, lake::jsonl},
-    {mode::scd2, lake::jsonl},
-    {mode::deletes, lake::jsonl},
-    {mode::scd2, lake::connector},
-    {mode::deletes, lake::connector},
+    {mode::scd1, lake::jsonl},     {mode::scd2, lake::jsonl},        {mode::deletes, lake::jsonl},
+    {mode::scd2, lake::connector}, {mode::deletes, lake::connector},
 };
 
 // What is planted: a fate of the shim, or a commit of the destination that is done and not heard of.
