@@ -65,9 +65,19 @@ listed() {
 
 # ---- Debian's packages
 
+# A server that the tests start themselves is not started as a service of the machine: Debian asks this program first.
+policy=/usr/sbin/policy-rc.d
+
 apt_install() {
+    local own=
     export DEBIAN_FRONTEND=noninteractive
     as_root apt-get update -qq
+    if [ ! -e "$policy" ]; then
+        own=yes
+        printf '#!/bin/sh\nexit 101\n' | as_root tee "$policy" >/dev/null
+        as_root chmod +x "$policy"
+    fi
+    [ -z "$own" ] || trap 'as_root rm -f "$policy"' EXIT
     as_root apt-get install -y -qq --no-install-recommends -o Dpkg::Use-Pty=0 "$@"
 }
 
@@ -177,6 +187,21 @@ node_servers() {
     step "npm packages of node/package-lock.json in $folder" npm_servers "$folder"
 }
 
+# ---- servers of Go that the tests start, built from modules that go.sum pins
+
+go_build() {
+    local folder=$1
+    rm -rf "$folder"
+    mkdir -p "$folder"
+    (cd "$here/go" && GOFLAGS=-mod=readonly CGO_ENABLED=0 go build -p 1 -o "$folder/toxiproxy-server" github.com/Shopify/toxiproxy/v2/cmd/server)
+    cp "$here/go/go.sum" "$folder/go.sum"
+}
+
+go_servers() {
+    cmp -s "$here/go/go.sum" "$cache/go-servers/go.sum" && return 0
+    step "Go modules of go/go.mod in $cache/go-servers" go_build "$cache/go-servers"
+}
+
 # ---- Maven's jars, for Spark
 
 maven_fetch() {
@@ -211,6 +236,7 @@ if wants test; then
     python_packages test
     python_packages servers
     node_servers
+    go_servers
 fi
 if wants tsan; then tsan_tbb; fi
 if wants spark; then

@@ -22,6 +22,8 @@ logger make_log(const arguments& args, terminal& out, std::shared_ptr<const secr
 
 // Loads job and plugin. `only` as in make_plan.
 opened_job open_job(const arguments& args, terminal& out, const std::vector<std::string>& only);
+// Makes the destination that the job names, its plugin loaded where it is one.
+void open_destination(opened_job& opened, const arguments& args);
 
 int run_command(const arguments& args, terminal& out);      // run.cpp
 int plugins_command(const arguments& args, terminal& out);  // about.cpp

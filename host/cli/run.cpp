@@ -37,7 +37,7 @@ run_result run_opened(opened_job& opened, const arguments& args, terminal& out) 
             stop->stop();
         },
         [stop] { stop->cancel(); });
-    plan.destination = make_destination(opened.settings.destination, plan.log, plan.stop->hard);
+    open_destination(opened, args);
     progress_view view(out);
     if (!args.no_progress) plan.on_progress = [&view](const run_progress& now) { view.show(now); };
     return run_job(plan);

@@ -21,8 +21,11 @@ progress_record look_up(const run_plan& plan, const table_plan& table) {
     const resolved_flow resolved = resolve_flow(plan, table);
     progress_record s;
     s.mode = std::string(to_string(resolved.spec.mode));
-    s.committed = plan.destination->open(resolved.spec)->committed();
+    const auto target = plan.destination->open(resolved.spec);
+    s.committed = target->committed();
     s.local = peek_flow(plan.state_directory, plan.job, table.flow, *real_effects());
+    // Of a destination that keeps no position the state has the only record.
+    if (!target->holds_position() && s.local) s.committed = s.local->record.committed;
     return s;
 }
 
@@ -30,7 +33,7 @@ progress_record look_up(const run_plan& plan, const table_plan& table) {
 
 int status_command(const arguments& args, terminal& out) {
     opened_job opened = open_job(args, out, {});
-    opened.plan.destination = make_destination(opened.settings.destination, opened.plan.log, opened.plan.stop->hard);
+    open_destination(opened, args);
     int exit_code = 0;
     for (const auto& table : opened.plan.tables) {
         try {
@@ -63,7 +66,7 @@ int status_command(const arguments& args, terminal& out) {
 int reset_command(const arguments& args, terminal& out) {
     opened_job opened = open_job(args, out, {args.subject});
     run_plan& plan = opened.plan;
-    plan.destination = make_destination(opened.settings.destination, plan.log, plan.stop->hard);
+    open_destination(opened, args);
     const table_plan& table = plan.tables.front();
     // The job's lock is held meanwhile: a run must not commit between the two.
     job_state state(plan.state_directory, plan.job, plan.run_id, plan.take_over, real_effects());

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <set>
 
 #include "host/base/error.h"
@@ -73,6 +74,8 @@ const std::vector<key> table_keys{{"source"},
                                   {"max_delete_ratio", key_type::number},
                                   {"on_status", key_type::table, later},
                                   {"track", key_type::texts}};
+
+std::string stem(const std::string& plugin) { return fs::path(plugin).stem().string(); }
 
 std::string absolute(const std::string& directory, const std::string& path) {
     return (fs::path(path).is_absolute() ? fs::path(path) : fs::path(directory) / path).lexically_normal().string();
@@ -172,7 +175,8 @@ void read_job_block(const document& doc, const json::object& block, job& j) {
     j.plugin_timeout_us = t.duration_us("plugin_timeout").value_or(j.plugin_timeout_us);
 }
 
-void read_timeouts(const document& doc, const checked_table& t, http_options& http) {
+void read_timeouts(const document& doc, const checked_table& t, http_options& http, const std::string& path,
+                   const std::string& title) {
     const json::value* value = t.find("timeout");
     if (!value) return;
     if (value->is_string()) {
@@ -184,27 +188,44 @@ void read_timeouts(const document& doc, const checked_table& t, http_options& ht
     if (!value->is_object())
         t.refuse("timeout", "must be a duration such as \"30s\", or { connect, first_byte, idle }");
     const checked_table parts(
-        doc, value->get_object(), "connection.timeout", "[connection] timeout",
+        doc, value->get_object(), path + ".timeout", title + " timeout",
         {{"connect", key_type::duration}, {"first_byte", key_type::duration}, {"idle", key_type::duration}});
     http.connect_timeout_us = parts.duration_us("connect").value_or(http.connect_timeout_us);
     http.first_byte_timeout_us = parts.duration_us("first_byte").value_or(http.first_byte_timeout_us);
     http.idle_timeout_us = parts.duration_us("idle").value_or(http.idle_timeout_us);
 }
 
-void read_connection(const document& doc, const json::object& block, job& j) {
-    const json::object resolved = references(doc, j.directory).resolve(block, "connection").as_object();
-    const checked_table t(doc, resolved, "connection", "[connection]", connection_keys, true);
+// The host's own keys of a connection go into `http`; gives the plugin's. References are resolved.
+std::string read_connection(const document& doc, const json::object& resolved, const std::string& path,
+                            const std::string& title, const std::string& directory, http_options& http) {
+    const checked_table t(doc, resolved, path, title, connection_keys, true);
     if (const json::value* retry = t.find("retry")) {
-        const checked_table r(doc, retry->get_object(), "connection.retry", "[connection] retry",
+        const checked_table r(doc, retry->get_object(), path + ".retry", title + " retry",
                               {{"attempts", key_type::integer}, {"max_wait", key_type::duration}});
-        j.http.attempts = static_cast<int>(r.integer_in("attempts", 1, 100).value_or(j.http.attempts));
-        j.http.max_wait_us = r.duration_us("max_wait").value_or(j.http.max_wait_us);
+        http.attempts = static_cast<int>(r.integer_in("attempts", 1, 100).value_or(http.attempts));
+        http.max_wait_us = r.duration_us("max_wait").value_or(http.max_wait_us);
     }
-    read_timeouts(doc, t, j.http);
-    if (const auto file = t.text("ca_file")) j.http.ca_file = absolute(j.directory, *file);
-    j.http.proxy = t.text("proxy").value_or("");
-    j.http.origins = t.texts("origins").value_or(std::vector<std::string>{});
-    j.connection = json::serialize(t.rest());
+    read_timeouts(doc, t, http, path, title);
+    if (const auto file = t.text("ca_file")) http.ca_file = absolute(directory, *file);
+    http.proxy = t.text("proxy").value_or("");
+    http.origins = t.texts("origins").value_or(std::vector<std::string>{});
+    return json::serialize(t.rest());
+}
+
+// Rows go into a plugin: which one, how it is reached, and which of its tables takes them.
+void read_connector(const document& doc, const checked_table& t, job& j) {
+    connector_options& c = j.destination.connector;
+    j.destination_plugin = t.required_text("plugin", "The plugin that takes the rows, for example \"http-api\".");
+    if (j.destination_plugin.find('/') != std::string::npos)
+        j.destination_plugin = absolute(j.directory, j.destination_plugin);
+    if (const json::value* connection = t.find("connection")) {
+        c.connection = read_connection(doc, connection->get_object(), "destination.connection",
+                                       "[destination.connection]", j.directory, c.http);
+    }
+    c.resource = t.text("resource").value_or("");
+    if (t.has("resource") && c.resource.empty()) t.refuse("resource", "is empty");
+    c.state_directory = j.state;
+    c.redactor = j.redactor;
 }
 
 // The upkeep of Delta tables: optimize = { every = 20, target_file_size = "128MiB" }, vacuum = { retain = "7d", force = false }.
@@ -244,23 +265,29 @@ void read_destination(const document& doc, const json::object& block, job& j) {
     const json::object resolved = references(doc, j.directory).resolve(block, "destination").as_object();
     const checked_table t(doc, resolved, "destination", "[destination]", destination_keys);
     destination_options& d = j.destination;
-    d.type = t.required_text("type", "One of delta, duckdb, postgres, jsonl.");
+    d.type = t.required_text("type", "One of delta, duckdb, postgres, jsonl, connector.");
     const std::vector<std::string> types{"delta", "duckdb", "jsonl", "postgres", "connector"};
     if (std::find(types.begin(), types.end(), d.type) == types.end()) {
         const auto near = nearest(d.type, types);
         t.refuse("type", "is \"" + d.type + "\"",
                  near ? "Did you mean \"" + *near + "\"?" : "It must be delta, duckdb, postgres, jsonl or connector.");
     }
-    if (d.type == "connector") t.not_supported("type", "\"" + d.type + "\"");
+    const std::map<std::string_view, std::set<std::string_view>> own_keys{
+        {"postgres", {"dsn", "schema"}},
+        {"duckdb", {"path", "schema"}},
+        {"connector", {"plugin", "connection", "resource"}},
+    };
     for (const char* foreign : {"dsn", "path", "schema", "plugin", "connection", "resource"}) {
-        const std::string_view key = foreign;
-        const bool own = d.type == "postgres" ? key == "dsn" || key == "schema"
-                                              : key == "path" || (key == "schema" && d.type == "duckdb");
+        const auto of_type = own_keys.find(d.type);
+        const bool own =
+            of_type != own_keys.end() ? of_type->second.contains(foreign) : std::string_view(foreign) == "path";
         if (!own && t.has(foreign)) t.refuse(foreign, "has no meaning for a destination of type " + d.type);
     }
     if (d.type == "postgres") {
         d.path = t.required_text("dsn", "For example \"host=db dbname=lake user=lakeflow\", or { env = \"NAME\" }.");
         for (const std::string& secret : postgres::secrets_of_dsn(d.path)) j.redactor->add(secret);
+    } else if (d.type == "connector") {
+        read_connector(doc, t, j);
     } else {
         d.path = t.required_text("path", d.type == "duckdb" ? "The file, for example \"lake.duckdb\"."
                                                             : "The folder, for example \"lake\".");
@@ -394,14 +421,19 @@ job load_job(const std::string& path, const std::vector<std::string>& sets) {
         }
     }
     read_job_block(doc, top.find("job")->get_object(), j);
-    if (const json::value* connection = top.find("connection")) read_connection(doc, connection->get_object(), j);
+    if (const json::value* connection = top.find("connection")) {
+        const json::value resolved = references(doc, j.directory).resolve(*connection, "connection");
+        if (!resolved.is_object())
+            throw failure("config.invalid_value", doc.place("connection") + ": [connection] must be a table");
+        j.connection = read_connection(doc, resolved.get_object(), "connection", "[connection]", j.directory, j.http);
+    }
     read_destination(doc, top.find("destination")->get_object(), j);
     read_tables(doc, *top.find("tables"), j);
     return j;
 }
 
-std::string choose_plugin(const std::optional<std::string>& in_job, const std::vector<std::string>& on_command_line) {
-    const auto stem = [](const std::string& name) { return fs::path(name).stem().string(); };
+std::string choose_plugin(const std::optional<std::string>& in_job, const std::vector<std::string>& on_command_line,
+                          const std::string& of_destination) {
     if (!in_job && on_command_line.empty()) {
         throw failure("config.no_plugin", "no plugin to read from is named",
                       "Give --plugin NAME, or plugin = \"NAME\" under [job]; `lakeflow-host plugins` lists them.");
@@ -411,13 +443,19 @@ std::string choose_plugin(const std::optional<std::string>& in_job, const std::v
     for (const auto& named : on_command_line) {
         if (stem(named) == stem(wanted)) {
             chosen = named;  // the command line may say where the job's plugin lies
-        } else {
+        } else if (of_destination.empty() || stem(named) != stem(of_destination)) {
             throw failure("config.plugin_conflict",
                           "the job reads from plugin \"" + wanted + "\", and --plugin " + named + " names another",
                           "A job reads from one plugin; split it into two jobs.");
         }
     }
     return chosen;
+}
+
+std::string choose_destination_plugin(const std::string& in_job, const std::vector<std::string>& on_command_line) {
+    const auto named = std::find_if(on_command_line.begin(), on_command_line.end(),
+                                    [&](const auto& name) { return stem(name) == stem(in_job); });
+    return named == on_command_line.end() ? in_job : *named;
 }
 
 }  // namespace lakeflow::host

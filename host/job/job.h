@@ -50,6 +50,7 @@ struct job {
     std::string connection = "{}";  // JSON without the host's own keys; secrets are filled in
     http_options http;
     destination_options destination;
+    std::string destination_plugin;  // of a destination of type connector: a name or path
     std::vector<job_table> tables;
 
     std::shared_ptr<secrets> redactor = std::make_shared<secrets>();
@@ -62,8 +63,15 @@ job load_job(const std::string& path, const std::vector<std::string>& sets);
 // stop. `only`: names of the flows to run, empty for all; an unknown one is config.unknown_flow.
 run_plan make_plan(const job& j, std::shared_ptr<const plugin> p, const std::vector<std::string>& only);
 
+// What a destination of type connector is made with, besides what the job says: its plugin, its options checked against that plugin's
+// schema, its secrets registered; and what it shares with the run.
+void complete_destination(job& j, const run_plan& plan, std::shared_ptr<const plugin> to);
+
 // Which plugin a job reads from: [job] plugin, else the first --plugin; any other of the list must be the destination's. Throws
 // config.no_plugin or config.plugin_conflict. The result is a name or path for load_plugin.
-std::string choose_plugin(const std::optional<std::string>& in_job, const std::vector<std::string>& on_command_line);
+std::string choose_plugin(const std::optional<std::string>& in_job, const std::vector<std::string>& on_command_line,
+                          const std::string& of_destination = {});
+// Which plugin a job writes to: what [destination] plugin names, where --plugin says that it lies.
+std::string choose_destination_plugin(const std::string& in_job, const std::vector<std::string>& on_command_line);
 
 }  // namespace lakeflow::host

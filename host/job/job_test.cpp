@@ -137,8 +137,34 @@ BOOST_AUTO_TEST_CASE(a_key_whose_feature_is_not_built_is_refused_by_name) {
         BOOST_TEST(e.code == "config.not_supported", line << ": " << e.code);
         BOOST_TEST(has(e.message, line.substr(0, line.find(' '))), e.message);
     }
-    BOOST_TEST(refusal("[job]\nname=\"j\"\n[destination]\ntype=\"connector\"\nplugin=\"x\"\n[[tables]]\nsource=\"a\"\n")
-                   .code == "config.not_supported");
+}
+
+BOOST_AUTO_TEST_CASE(a_connector_is_a_destination_with_a_connection_of_its_own) {
+    ::setenv("LAKEFLOW_TEST_SINK", "sink-secret", 1);
+    const std::string head =
+        "[job]\nname=\"j\"\n[connection]\nurl = \"a\"\ntimeout = \"5s\"\n[destination]\ntype = \"connector\"\n";
+    const std::string tail = "[[tables]]\nsource = \"a\"\n";
+    const job j = load(head +
+                       "plugin = \"http-api\"\nresource = \"orders\"\n[destination.connection]\nbase_url = \"b\"\n"
+                       "token = { env = \"LAKEFLOW_TEST_SINK\" }\nretry = { attempts = 2 }\n" +
+                       tail);
+    BOOST_TEST(j.destination.type == "connector");
+    BOOST_TEST(j.destination_plugin == "http-api");
+    BOOST_TEST(j.destination.connector.resource == "orders");
+    BOOST_TEST(j.destination.connector.connection == R"({"base_url":"b","token":"sink-secret"})");
+    BOOST_TEST(j.destination.connector.http.attempts == 2);
+    BOOST_TEST(j.destination.connector.http.idle_timeout_us == 30'000'000);
+    BOOST_TEST(j.http.idle_timeout_us == 5'000'000);
+    BOOST_TEST(j.http.attempts == 6);
+    BOOST_TEST(refusal(head + tail).code == "config.missing_key");
+    BOOST_TEST(refusal(head + "plugin = \"x\"\npath = \"lake\"\n" + tail).code == "config.invalid_value");
+    BOOST_TEST(refusal(head + "plugin = \"x\"\nconnection = { timeout = \"soon\" }\n" + tail).code ==
+               "config.invalid_value");
+
+    BOOST_TEST(choose_plugin("github", {"http-api.so"}, "http-api") == "github");
+    BOOST_TEST(choose_destination_plugin("http-api", {"github", "./x/http-api.so"}) == "./x/http-api.so");
+    BOOST_TEST(choose_destination_plugin("http-api", {}) == "http-api");
+    BOOST_CHECK_THROW(choose_plugin("github", {"other.so"}, "http-api"), failure);
 }
 
 BOOST_AUTO_TEST_CASE(what_a_table_says_of_its_history_and_its_columns_is_taken) {

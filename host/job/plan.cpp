@@ -77,4 +77,19 @@ run_plan make_plan(const job& j, std::shared_ptr<const plugin> p, const std::vec
     return plan;
 }
 
+void complete_destination(job& j, const run_plan& plan, std::shared_ptr<const plugin> to) {
+    connector_options& c = j.destination.connector;
+    const auto checked = [&](std::string_view half, const std::string& given, const std::string& where) {
+        const checked_options options = check_options(to->options_schema, half, given, where);
+        for (const auto& secret : options.secrets) j.redactor->add(secret);
+        return options.json;
+    };
+    c.connection = checked("connection", c.connection, j.file + ": [destination.connection]");
+    c.table_options = checked("table", "{}", j.file + ": [destination]");
+    c.run_id = plan.run_id;
+    c.init_time_us = plan.init_time_us;
+    c.counters = plan.counters;
+    c.to = std::move(to);
+}
+
 }  // namespace lakeflow::host

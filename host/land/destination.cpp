@@ -2,6 +2,7 @@
 #include "host/land/destination.h"
 
 #include "host/base/error.h"
+#include "host/land/connector/connector.h"
 #include "host/land/delta/delta.h"
 #include "host/land/duckdb/duckdb.h"
 #include "host/land/jsonl/jsonl.h"
@@ -26,12 +27,10 @@ std::unique_ptr<destination> make_destination(const destination_options& options
     if (options.type == "jsonl") return jsonl::make_jsonl_destination(options, std::move(log), std::move(stop));
     if (options.type == "postgres")
         return postgres::make_postgres_destination(options, std::move(log), std::move(stop));
-    if (options.type == "connector") {
-        throw failure("config.not_supported", "a destination of type " + options.type + " is not built yet",
-                      "use type = \"delta\", \"duckdb\", \"postgres\" or \"jsonl\"");
-    }
+    if (options.type == "connector")
+        return connector::make_connector_destination(options, std::move(log), std::move(stop));
     throw failure("config.destination", "there is no destination of type \"" + options.type + "\"",
-                  "use type = \"delta\", \"duckdb\", \"postgres\" or \"jsonl\"");
+                  "use type = \"delta\", \"duckdb\", \"postgres\", \"jsonl\" or \"connector\"");
 }
 
 }  // namespace lakeflow::host

@@ -12,7 +12,10 @@
 
 #include "host/arrow/arrow.h"
 #include "host/base/cancel.h"
+#include "host/base/context.h"
+#include "host/base/error.h"
 #include "host/base/log.h"
+#include "host/plugin/plugin.h"
 #include "host/state/position.h"
 
 namespace lakeflow::host {
@@ -32,6 +35,7 @@ struct flow_spec {
     std::vector<std::string> primary_keys;
     std::string sequence_by;   // empty: arrival
     std::string cursor;        // the cursor field, for append's look for rows that come again; may be empty
+    bool deletes = false;      // tombstones come too
     bool rereads = false;      // append: rows whose key the table already holds are dropped and counted
     bool allow_empty = false;  // snapshot: may leave a table that has rows without any (else destination.would_empty)
     double max_delete_ratio = 1;     // snapshot: share of the rows that may go (else destination.too_many_deletes)
@@ -53,6 +57,22 @@ struct land_result {
     std::string version;                 // the table's version, for the log; may be empty
 };
 
+// A batch that was read to its end before it is landed, and lies on disk until its commit is marked.
+struct whole_batch {
+    std::string id;           // unlike that of any other batch, and the same in every attempt, also of another process
+    std::uint32_t batch = 0;  // of its position
+    std::uint32_t parts = 0;
+    std::int64_t rows = 0;
+    bool again = false;  // an attempt before this one may have come as far as its commit
+};
+
+// The workers of a run, for a destination that has work for them. A task blocks on nothing but condition variables of ours, waits
+// for no other task, and never throws.
+struct worker_pool {
+    std::function<void(std::function<void()>)> enqueue;
+    int width = 1;
+};
+
 // One micro-batch that is being landed. Nothing shows in the table before commit has returned; destroyed without commit, it leaves
 // nothing behind that a reader sees.
 class landing {
@@ -70,6 +90,10 @@ class landing {
     // Lands everything and `next` in one transaction. Called again after a crash with the same position it changes nothing: a
     // position at or below the table's own is recognised. Throws state.fenced if another run has a newer epoch.
     virtual land_result commit(const position& next) = 0;
+
+    // No further attempt is made at this batch: what has gone out of it is taken back as far as that can be done. Gives the error
+    // that the table fails with: `why`, and what was taken back.
+    virtual error give_up(error why) { return why; }
 };
 
 class target {
@@ -81,6 +105,12 @@ class target {
     virtual std::optional<position> committed() = 0;
     // False if the destination cannot keep a position (stdout): the local state then has the only record.
     virtual bool holds_position() const { return true; }
+
+    // True if the destination has no transaction that would drop half a batch: a batch is then read to its end first, and kept on
+    // disk, so that every further attempt, also of another process, sends out just the same.
+    virtual bool lands_whole_batches() const { return false; }
+    // begin() of such a target.
+    virtual std::unique_ptr<landing> begin_whole(const whole_batch&) { return begin(); }
 
     // Opens the batch that follows. `first_of_run` lets a target look for left-overs of a dead run.
     virtual std::unique_ptr<landing> begin() = 0;
@@ -106,6 +136,22 @@ class destination {
     virtual std::unique_ptr<target> open(const flow_spec& flow) = 0;
     // What a person calls it: "delta lake/bronze_issues".
     virtual std::string describe(const std::string& table) const = 0;
+    // Before the first batch of a run; kept until its end.
+    virtual void use(worker_pool) {}
+};
+
+// A destination of type connector: the plugin and what its instances are made with.
+struct connector_options {
+    std::shared_ptr<const plugin> to;
+    std::string connection = "{}";     // options as JSON, validated, secrets filled in
+    std::string table_options = "{}";  // the defaults of the plugin's table options
+    std::string resource;              // the plugin's table; empty: named as the flow's destination
+    http_options http;
+    std::string run_id;
+    std::int64_t init_time_us = 0;
+    std::string state_directory;  // the job's folder in it keeps what a batch that failed has left to be taken back
+    std::shared_ptr<secrets> redactor;
+    std::shared_ptr<http_counters> counters;
 };
 
 // The [destination] block, paths absolute.
@@ -127,6 +173,8 @@ struct destination_options {
     // table itself asks for.
     std::int64_t vacuum_retain_ms = -1;
     bool vacuum_forced = false;
+
+    connector_options connector;
 };
 
 // Throws config.destination for an unknown type, destination.* if it cannot be opened. `stop` ends long work between steps.

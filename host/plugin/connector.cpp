@@ -7,6 +7,7 @@
 #include "host/base/json.h"
 #include "host/base/text.h"
 #include "host/plugin/calls.h"
+#include "host/plugin/guarded.h"
 #include "host/plugin/metadata.h"
 #include "host/plugin/services.h"
 
@@ -32,33 +33,17 @@ lf_read_args read_args(const read_request& r) {
     return args;
 }
 
-// Runs a call and turns what it threw into a failure without secrets; a failure after a cancellation is the cancellation.
-template <class F>
-auto guarded(const flow_context& flow, const cancel_token& stop, F&& call) {
-    try {
-        return call();
-    } catch (const failure& f) {
-        error e = f.get();
-        e.message = flow.redactor->redact(e.message);
-        e.hint = flow.redactor->redact(e.hint);
-        if (stop.requested() && e.code != "plugin.bad_status" && e.code != "plugin.contract") {
-            e.code = "cancelled";
-            e.retry = retry_class::cancelled;
-        }
-        throw failure(std::move(e));
-    }
-}
+}  // namespace
 
-// Offsets and descriptors are stored and shown: no secret may ride in them (contract 14).
+// See guarded.h.
 void refuse_secrets(const flow_context& flow, std::string_view text, std::string_view what) {
     if (!flow.redactor->found_in(text)) return;
     throw failure(
         "secret.in_descriptor",
         std::string(what) + " holds the value of a secret option: " + flow.redactor->redact(cut_utf8(text, 300)),
-        "Offsets and descriptors are stored and logged; the plugin must take secrets from its options.");
+        "Offsets, descriptors and commit messages are stored and logged; the plugin must take secrets from its "
+        "options.");
 }
-
-}  // namespace
 
 plugin_reader::plugin_reader(lf_reader* raw, std::shared_ptr<flow_context> flow, std::shared_ptr<cancel_token> stop,
                              std::string what)

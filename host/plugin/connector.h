@@ -60,6 +60,9 @@ struct latest {
     std::vector<std::string> honoured;  // limit kinds
 };
 
+class plugin_writer;  // writing.h, as those below
+struct write_request;
+
 class plugin_reader {
   public:
     ~plugin_reader();  // closes
@@ -124,6 +127,14 @@ class plugin_connector {
     std::optional<std::string> report_latest_offset(const std::string& table, const std::string& options);
     void commit(const std::string& table, const std::string& options, const std::string& end);  // failure is logged
     void stop(const std::string& table) noexcept;
+
+    // "lakeflow.writer/1", of a plugin that has it. begin_write gives JSON for each writer's options.
+    std::string begin_write(const write_request& request);
+    std::unique_ptr<plugin_writer> open_writer(const write_request& request);
+    void commit_write(const write_request& request, const std::string& messages);
+    // The ids of the batches that could not be rolled back.
+    std::vector<std::string> abort_write(const write_request& request, const std::string& messages);
+    std::optional<bool> was_committed(const write_request& request);  // nullopt where the plugin has no such slot
 
     std::vector<std::string> list_namespaces(const std::string& prefix);
     std::vector<std::string> list_tables_in_namespace(const std::string& name_space);

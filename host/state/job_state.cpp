@@ -76,6 +76,11 @@ fs::path job_folder(const std::string& state_directory, const std::string& job) 
     return fs::path(state_directory) / file_name(job);
 }
 
+fs::path flow_file(const std::string& state_directory, const std::string& job, const std::string& flow,
+                   const std::string& suffix) {
+    return job_folder(state_directory, job) / (file_name(flow) + suffix);
+}
+
 std::optional<loaded_flow> peek_flow(const std::string& state_directory, const std::string& job,
                                      const std::string& flow, effects& io) {
     return find(job_folder(state_directory, job), job, flow, io).flow;

@@ -20,6 +20,10 @@ namespace lakeflow::host {
 // The job's folder below the state directory.
 std::filesystem::path job_folder(const std::string& state_directory, const std::string& job);
 
+// Where something of a flow is kept in the job's folder: `<flow><suffix>`, the name made fit for a file.
+std::filesystem::path flow_file(const std::string& state_directory, const std::string& job, const std::string& flow,
+                                const std::string& suffix);
+
 // What is known of a flow without taking the lock, for `status`. Throws state.corrupt.
 struct loaded_flow {
     flow_record record;

@@ -172,6 +172,11 @@ void run_flows(const run_plan& plan, run_result& out) {
         plan.log.write(plan.take_over ? log_level::warn : log_level::info, "state",
                        "the job was taken over from " + job.state->taken_from());
     }
+    // The arena is the run's alone: no landing outlives it.
+    plan.destination->use({[arena = std::weak_ptr(job.arena)](std::function<void()> task) {
+                               if (const auto here = arena.lock()) here->enqueue(std::move(task));
+                           },
+                           job.arena->width()});
     std::vector<std::unique_ptr<flow>> flows;
     for (std::size_t i = 0; i < plan.tables.size(); ++i)
         flows.push_back(std::make_unique<flow>(job, plan.tables[i], i));

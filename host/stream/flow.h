@@ -95,12 +95,13 @@ class flow {
     void take_bound();
     latest ask_latest(const read_request& request);
     void choose_limits();
-    batch_outcome snapshot_parts(landing_session& landing, const std::vector<std::string>& descriptors);
-    batch_outcome snapshot_pieces(landing_session& landing, std::string start);
+    batch_outcome snapshot_parts(const batch_plan& batch, batch_sink& to, const std::vector<std::string>& descriptors);
+    batch_outcome snapshot_pieces(batch_plan batch, batch_sink& to, std::string start);
     law_config laws_of(bool deletes) const;
 
     // flow_batch.cpp: one micro-batch
-    batch_outcome with_attempts(const std::function<batch_outcome(landing_session&)>& attempt);
+    batch_outcome with_attempts(const std::function<batch_outcome(landing_session&)>& attempt,
+                                std::optional<whole_batch> whole = {});
     batch_outcome read_rows(const batch_plan& batch, batch_sink& to);
     void read_deletes(const batch_plan& batch, batch_sink& to, batch_outcome& out);
     using watcher = std::function<void(const record_batch&)>;
@@ -114,12 +115,14 @@ class flow {
     void save();
     std::uint32_t epoch();
 
-    // flow_spool.cpp: a batch of a table that cannot be read again
-    bool spools() const { return !settings_.metadata.replayable && !settings_.snapshot; }
+    // flow_spool.cpp: a batch of a table that cannot be read again, or of a destination that cannot drop half a batch
+    bool spools() const {
+        return target_->lands_whole_batches() || (!settings_.metadata.replayable && !settings_.snapshot);
+    }
     spool_place place() const;
     batch_outcome read_and_land(batch_plan batch,
                                 const std::function<batch_outcome(const batch_plan&, batch_sink&)>& read);
-    batch_outcome land_spooled(const spooled_batch& spooled, const std::shared_ptr<flow_context>& context);
+    batch_outcome land_spooled(const spooled_batch& spooled, const std::shared_ptr<flow_context>& context, bool again);
     void recover_spooled();
 
     job_shared& job_;

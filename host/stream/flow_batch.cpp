@@ -59,9 +59,12 @@ class delete_gate {
 }  // namespace
 
 // A transient failure reads the whole batch again, a bounded number of times; what it has landed so far is dropped.
-flow::batch_outcome flow::with_attempts(const std::function<batch_outcome(landing_session&)>& attempt) {
+flow::batch_outcome flow::with_attempts(const std::function<batch_outcome(landing_session&)>& attempt,
+                                        std::optional<whole_batch> whole) {
     for (int tries = 1;; ++tries) {
-        landing_session landing(*target_, job_.writing, [this] { epoch(); });
+        if (whole) whole->again = whole->again || tries > 1;
+        landing_session landing(
+            *target_, job_.writing, [this] { epoch(); }, whole);
         exhausted_ = false;
         try {
             return attempt(landing);
@@ -69,7 +72,7 @@ flow::batch_outcome flow::with_attempts(const std::function<batch_outcome(landin
             const bool again = !exhausted_ && tries < plan_.tuning.batch_attempts && !job_.reading->requested() &&
                                worth_retrying(f.get(), *context_);
             const auto wait = again ? backoff(f.get(), tries, plan_.tuning, *context_) : std::nullopt;
-            if (!wait) throw;
+            if (!wait) throw failure(landing.give_up(f.get()));
             note(log_level::warn, "the batch failed and is read again: " + to_line(f.get()));
             ++result_.retries;
             if (!job_.reading->wait_for(*wait)) throw;

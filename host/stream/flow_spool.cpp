@@ -22,6 +22,7 @@ class from_spool final : public batch_sink {
     void add_deletes(record_batch rows) override { landing_.add_deletes(std::move(rows)); }
     void part_done(std::uint32_t part) override { landing_.part_done(part); }
     void start_over() override { landing_.start_over(); }
+    void ensure_open() override { landing_.ensure_open(); }
 
     std::int64_t above() const noexcept { return above_; }
 
@@ -73,18 +74,24 @@ flow::batch_outcome flow::read_and_land(batch_plan batch,
     spooled.tombstones = out.tombstones;
     spooled.parts = static_cast<std::uint32_t>(out.parts);
     job_.state->check_held();
-    auto landed = land_spooled(spool.finish(std::move(spooled)), batch.context);
+    auto landed = land_spooled(spool.finish(std::move(spooled)), batch.context, false);
     landed.last = out.last;
     return landed;
 }
 
-// From the spool into the table, in one commit; the spool is kept until the state has its mark.
-flow::batch_outcome flow::land_spooled(const spooled_batch& spooled, const std::shared_ptr<flow_context>& context) {
+// From the spool into the table, in one commit; the spool is kept until the state has its mark. `again`: a run before this one may
+// have tried it.
+flow::batch_outcome flow::land_spooled(const spooled_batch& spooled, const std::shared_ptr<flow_context>& context,
+                                       bool again) {
     batch_plan batch;
     batch.start = spooled.start;
     batch.end = spooled.end;
     batch.context = context;
-    return with_attempts([&](landing_session& landing) {
+    std::optional<whole_batch> whole;
+    if (target_->lands_whole_batches())
+        whole = whole_batch{spooled.id, spooled.batch, spooled.parts, spooled.rows, again};
+    const auto land = [&](landing_session& landing) {
+        if (settings_.snapshot) landing.ensure_open();
         batch_outcome out;
         out.end = spooled.end;
         out.deletes_end = spooled.deletes_end;
@@ -99,7 +106,15 @@ flow::batch_outcome flow::land_spooled(const spooled_batch& spooled, const std::
         out.above = sink.above();
         commit_batch(landing, out);
         return out;
-    });
+    };
+    try {
+        return with_attempts(land, std::move(whole));
+    } catch (const failure& f) {
+        // A snapshot that was given up is read anew: it replaces everything, and is newer then.
+        const bool kept = f.get().retry == retry_class::cancelled || f.get().code.starts_with("state.");
+        if (settings_.snapshot && !kept) remove_spooled(*job_.io, place().folder);
+        throw;
+    }
 }
 
 // After a crash: a batch that was read to its end is landed as it was read; the source is not asked for it again.
@@ -129,7 +144,7 @@ void flow::recover_spooled() {
     const auto context = make_context(spooled->init_time_us);
     plugin_connector instance(plan_.plugin, plan_.connection, context, job_.reading);
     laws_.emplace(laws_of(false), stand_.end);
-    const auto out = land_spooled(*spooled, context);
+    const auto out = land_spooled(*spooled, context, true);
     move_on(out, instance);
 }
 

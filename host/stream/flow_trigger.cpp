@@ -195,7 +195,11 @@ bool flow::snapshot() {
         if (end.next == verdict::ends) return true;
         validator = end.end;
     }
-    const auto out = with_attempts([&](landing_session& landing) {
+    batch_plan batch;
+    batch.start = stand_.end;
+    batch.limits = limits_;
+    batch.context = context_;
+    const auto out = read_and_land(batch, [&](const batch_plan& b, batch_sink& to) {
         std::optional<std::vector<std::string>> parts;
         if (settings_.path == read_path::snapshot_batch) {
             try {
@@ -208,10 +212,8 @@ bool flow::snapshot() {
                 note(log_level::info, "the planner declined, the simple read serves: " + to_line(f.get()));
             }
         }
-        auto o =
-            parts ? snapshot_parts(landing, *parts) : snapshot_pieces(landing, result_.fell_back ? "{}" : stand_.end);
+        auto o = parts ? snapshot_parts(b, to, *parts) : snapshot_pieces(b, to, result_.fell_back ? "{}" : stand_.end);
         if (validator) o.end = *validator;
-        if (o.next != verdict::ends) commit_batch(landing, o);
         return o;
     });
     if (out.next == verdict::ends) return true;
@@ -220,27 +222,23 @@ bool flow::snapshot() {
     return true;
 }
 
-flow::batch_outcome flow::snapshot_parts(landing_session& landing, const std::vector<std::string>& descriptors) {
-    batch_plan batch;
-    batch.context = context_;
+flow::batch_outcome flow::snapshot_parts(const batch_plan& batch, batch_sink& to,
+                                         const std::vector<std::string>& descriptors) {
     batch_outcome out;
     out.end = stand_.end;
     out.deletes_end = stand_.deletes_end;
     out.parts = descriptors.size();
-    landing.ensure_open();  // a table without rows is a snapshot too
+    to.ensure_open();  // a table without rows is a snapshot too
     auto source = source_of(read_source::kind::partitions, batch, make_gate(batch, std::nullopt));
     source.request.start.reset();
     source.descriptors = descriptors;
-    out.rows = out.came = drain(std::move(source), landing, 0).rows;
+    out.rows = out.came = drain(std::move(source), to, 0).rows;
     return out;
 }
 
 // The whole table, or piece after piece until the offset stands still; all of it in one landing.
-flow::batch_outcome flow::snapshot_pieces(landing_session& landing, std::string start) {
+flow::batch_outcome flow::snapshot_pieces(batch_plan batch, batch_sink& to, std::string start) {
     flow_laws laws(laws_of(false), std::move(start));
-    batch_plan batch;
-    batch.limits = limits_;
-    batch.context = context_;
     batch_outcome out;
     out.deletes_end = stand_.deletes_end;
     first_rows sample(settings_.spec.primary_keys);
@@ -248,11 +246,11 @@ flow::batch_outcome flow::snapshot_pieces(landing_session& landing, std::string 
         batch.start = laws.position();
         bool any = false;
         bool whole = false;
-        const auto totals = drain(source_of(read_source::kind::table, batch, make_gate(batch, std::nullopt)), landing,
+        const auto totals = drain(source_of(read_source::kind::table, batch, make_gate(batch, std::nullopt)), to,
                                   static_cast<std::uint32_t>(out.parts), [&](const record_batch& rows) {
                                       if (std::exchange(any, true) || !sample.met_again(rows)) return;
                                       whole = true;
-                                      landing.start_over();
+                                      to.start_over();
                                   });
         const auto end = laws.read(totals.end, totals.rows);
         if (end.next == verdict::ends) {
@@ -264,7 +262,7 @@ flow::batch_outcome flow::snapshot_pieces(landing_session& landing, std::string 
                  "the snapshot changed while it was read, and came whole a second time; that one counts");
             out.rows = out.came = 0;
         }
-        landing.ensure_open();
+        to.ensure_open();
         ++out.parts;
         out.rows += totals.rows;
         out.came += totals.rows;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <semaphore>
 
 #include "host/land/destination.h"
@@ -15,6 +16,8 @@ namespace lakeflow::host {
 class batch_sink {
   public:
     virtual ~batch_sink() = default;
+    // The batch counts even if nothing comes: a snapshot of a table without rows.
+    virtual void ensure_open() {}
     virtual void add(std::uint32_t part, record_batch rows) = 0;
     virtual void add_deletes(record_batch rows) = 0;
     virtual void part_done(std::uint32_t part) = 0;
@@ -24,16 +27,17 @@ class batch_sink {
 
 class landing_session final : public batch_sink {
   public:
-    // `ready` runs before the target's batch is opened: it makes sure of the epoch.
-    landing_session(target& to, std::counting_semaphore<>& writing, std::function<void()> ready)
-        : target_(to), writing_(writing), ready_(std::move(ready)) {}
+    // `ready` runs before the target's batch is opened: it makes sure of the epoch. `whole` is of a batch that was read to its end.
+    landing_session(target& to, std::counting_semaphore<>& writing, std::function<void()> ready,
+                    std::optional<whole_batch> whole = {})
+        : target_(to), writing_(writing), ready_(std::move(ready)), whole_(std::move(whole)) {}
 
     bool open() const noexcept { return landing_ != nullptr; }
-    void ensure_open() {
+    void ensure_open() override {
         if (landing_) return;
         ready_();
         const writer place(writing_);
-        landing_ = target_.begin();
+        landing_ = whole_ ? target_.begin_whole(*whole_) : target_.begin();
     }
     void start_over() override {
         const writer place(writing_);
@@ -53,6 +57,12 @@ class landing_session final : public batch_sink {
         if (!landing_) return;
         const writer place(writing_);
         landing_->partition_done(part);
+    }
+    // No further attempt is made. Gives the error to fail with.
+    error give_up(const error& why) {
+        if (!landing_) return why;
+        const writer place(writing_);
+        return landing_->give_up(why);
     }
     land_result commit(const position& next) {
         const writer place(writing_);
@@ -76,6 +86,7 @@ class landing_session final : public batch_sink {
     target& target_;
     std::counting_semaphore<>& writing_;
     std::function<void()> ready_;
+    std::optional<whole_batch> whole_;
     std::unique_ptr<landing> landing_;
 };
 

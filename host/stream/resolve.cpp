@@ -180,6 +180,7 @@ flow_settings settle(const run_plan& plan, const table_plan& table, plugin_conne
     }
     const auto sequence = table.sequence_by.value_or(spec.cursor);
     if (!sequence.empty()) spec.sequence_by = canonical(sequence, "sequence_by");
+    spec.deletes = s.deletes;
     spec.rereads = s.metadata.rereads || (s.snapshot && spec.mode == land_mode::append);
     spec.max_delete_ratio = table.max_delete_ratio;
     spec.schema_changes = table.schema_changes;

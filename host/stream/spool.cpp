@@ -25,10 +25,10 @@ constexpr char kind_deletes = 'd';
 constexpr char kind_done = 'e';
 
 [[noreturn]] void corrupt(const std::string& file, const std::string& why) {
-    throw failure(
-        "state.corrupt", "the spooled batch " + file + " " + why,
-        "its source cannot be read again, so nothing replaces it silently. `lakeflow-host reset` of the flow, or "
-        "the removal of that folder, gives the batch up: the next run reads what the source has now");
+    throw failure("state.corrupt", "the spooled batch " + file + " " + why,
+                  "nothing replaces it silently: its source cannot be read again, or some of it may have gone out "
+                  "already. `lakeflow-host reset` of the flow, or "
+                  "the removal of that folder, gives the batch up: the next run reads what the source has now");
 }
 
 // The first line tells version, what it is, size and checksum of all that follows.
@@ -170,7 +170,7 @@ void spool_writer::put(char kind, std::uint32_t part, const record_batch* rows) 
         throw failure(
             error{"state.spool_full",
                   place_.what + ": the batch takes more than the " + human_bytes(place_.limit) +
-                      " that a spool may take on disk, and this source cannot be read again",
+                      " that a spool may take on disk, and it has to lie there before it is landed",
                   "smaller batches fit: limits = { max_rows = .. } of the table; or give it more room: spool = "
                   "\"4GiB\" in [job]",
                   retry_class::permanent});
@@ -202,6 +202,7 @@ void spool_writer::start_over() {
 
 spooled_batch spool_writer::finish(spooled_batch batch) {
     if (!pending_.empty()) flush();
+    if (files_ == 0) place_.io->make_directories(place_.folder);
     batch.id = id_;
     batch.files = files_;
     batch.schema = to_ddl(*source_->get());

@@ -1,4 +1,4 @@
-// host/stream/spool.h: a batch of a table that says `replayable: false`, kept on disk from the end of its read until it is committed, so
+// host/stream/spool.h: a batch of a table that says `replayable: false`, or of a destination that lands whole batches, kept on disk from the end of its read until it is committed, so
 // that a run after a crash lands what was read and not what the source would say now. A folder `<flow>.spool` in the job's state:
 // numbered files of rows, then a `batch` file that makes them count. Format: host/state/README.md. On the flow's thread.
 #pragma once
@@ -63,13 +63,14 @@ class spool_writer final : public batch_sink {
     spool_writer(const spool_writer&) = delete;
     spool_writer& operator=(const spool_writer&) = delete;
 
+    void ensure_open() override { counts_ = true; }
     // Throws state.spool_full past the limit, state.io.
     void add(std::uint32_t part, record_batch rows) override;
     void add_deletes(record_batch rows) override;
     void part_done(std::uint32_t part) override;
     void start_over() override;
 
-    bool empty() const noexcept { return entries_ == 0; }
+    bool empty() const noexcept { return entries_ == 0 && !counts_; }
     // All of it is durable when this returns, and counts from now on. Gives the batch with what the writer knows of it.
     spooled_batch finish(spooled_batch batch);
 
@@ -85,6 +86,7 @@ class spool_writer final : public batch_sink {
     std::uint32_t files_ = 0;
     std::size_t written_ = 0;
     std::int64_t entries_ = 0;
+    bool counts_ = false;
     bool finished_ = false;
 };
 

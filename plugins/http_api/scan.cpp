@@ -284,7 +284,7 @@ json explain_scan(const table& of, const json& scan, const declaration& all) {
         {{"table", "http-api:" + shown.join() + " " + resource.name},
          {"description", "http-api." + resource.name + "[schema=" + columns + ", filters=[" + filters + "]]"},
          {"lines", lines},
-         {"requests", json::array_of(of.first_requests(scan))}});
+         {"requests", json::array_of(of.requests(scan))}});
 }
 
 }  // namespace lakeflow::http_api

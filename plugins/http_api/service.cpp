@@ -138,6 +138,14 @@ std::optional<std::int64_t> service::read_total(const json* value) {
     return out && *out >= 0 ? out : std::nullopt;
 }
 
+request service::total_request(const resource& of, std::string_view path, const parameters& fixed) const {
+    resource asked = of;
+    if (!of.total->path.empty()) asked.paging = {};
+    request out = page(asked, of.total->path.empty() ? path : std::string_view(of.total->path), fixed, {}, 1);
+    if (of.body.empty()) out.method = of.total->method;
+    return out;
+}
+
 std::optional<std::int64_t> service::total(const resource& of, std::string_view path, const parameters& fixed) const {
     const total_rule& rule = *of.total;
     resource asked = of;

@@ -56,6 +56,8 @@ class service {
 
     // The rows that the service states; nothing where it does not know (null, absent, negative).
     std::optional<std::int64_t> total(const resource& of, std::string_view path, const parameters& fixed) const;
+    // The request that asks for it first.
+    request total_request(const resource& of, std::string_view path, const parameters& fixed) const;
     // What an answer says about the total by the way; nothing where it says nothing.
     static std::optional<std::int64_t> read_total(const json* value);
 

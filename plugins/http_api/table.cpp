@@ -112,7 +112,9 @@ lakeflow::table_metadata table::metadata() const {
     out.external_schema = true;
     out.batch_write = of_.write.has_value();
     out.truncate = of_.write && of_.write->truncate;
-    if (of_.kind == ingestion::snapshot) return out;
+    out.upsert = of_.write && of_.write->upsert;
+    out.whole_snapshot = of_.kind == ingestion::snapshot;
+    if (out.whole_snapshot) return out;
     out.cursor_field = of_.cursor->field;
     out.offset_member = of_.cursor->field;
     const cursor_kind kind = cursor_of();
@@ -502,22 +504,31 @@ std::unique_ptr<reader> table::read_deletes(const read_args& args) const {
     return read_listing(source_, std::move(out));
 }
 
-std::vector<std::string> table::first_requests(const json& scan) const {
-    if (scan.find("aggregate") != nullptr) {
-        const walk_plan plan_of_groups = aggregate_plan(scan);
-        return {service::show(walk::first_request(*source_, plan_of_groups))};
-    }
+std::vector<std::string> table::requests(const json& scan) const {
+    constexpr std::size_t most = 1'000;
+    if (scan.find("aggregate") != nullptr) return {service::show(walk::first_request(*source_, aggregate_plan(scan)))};
     const walk_plan whole = plan(scan);
+    if (!of_.for_each.empty()) return {service::show(walk::first_request(*source_, whole))};
+    plan_args asked;
+    asked.scan = scan;
+    const std::vector<json> parts = split(asked);
     std::vector<std::string> out;
-    if (of_.total && is_numbered(of_) && !whole.limit) {
-        resource asked = of_;
-        if (!of_.total->path.empty()) asked.paging = {};
-        request total =
-            source_->page(asked, of_.total->path.empty() ? whole.path : of_.total->path, whole.fixed, {}, 1);
-        if (of_.body.empty()) total.method = of_.total->method;
-        out.push_back(service::show(total));
+    if (parts.front().find("row") != nullptr)
+        out.push_back(service::show(source_->total_request(of_, whole.path, whole.fixed)));
+    for (const json& one : parts) {
+        walk_plan part = whole;
+        set_part(part, one);
+        std::int64_t left = part.rows.value_or(1);
+        do {
+            if (out.size() >= most) return out;
+            out.push_back(service::show(walk::first_request(*source_, part)));
+            const std::int64_t size = std::max<std::int64_t>(1, part.page_size > 0 ? part.page_size : left);
+            left -= size;
+            part.first_row += size;
+            if (part.rows) part.rows = left;
+            if (part.limit) part.limit = left;
+        } while (left > 0);
     }
-    out.push_back(service::show(walk::first_request(*source_, whole)));
     return out;
 }
 

@@ -30,8 +30,8 @@ class table {
     // One part, or with an empty descriptor the whole.
     std::unique_ptr<reader> read(const read_args& args) const;
     std::unique_ptr<reader> read_deletes(const read_args& args) const;
-    // The requests that a read of everything begins with.
-    std::vector<std::string> first_requests(const json& scan) const;
+    // The requests of a read: of each part all, where their number is known, else the first. Asks for the total.
+    std::vector<std::string> requests(const json& scan) const;
 
   private:
     walk_plan plan(const json& scan) const;

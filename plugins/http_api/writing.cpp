@@ -113,10 +113,8 @@ class batches final : public batch_writer {
         const std::string method = wanted.method;
         wanted.post(body(), rule_.rows == "jsonl" ? "application/x-ndjson" : "application/json").idempotent();
         wanted.method = method;
-        if (!rule_.key_header.empty()) {
-            wanted.header(rule_.key_header,
-                          args_.key + "-" + std::to_string(args_.partition) + "-" + std::to_string(chunk_));
-        }
+        const std::string key = args_.key + "-" + std::to_string(args_.partition) + "-" + std::to_string(chunk_);
+        if (!rule_.key_header.empty()) wanted.header(rule_.key_header, key);
         exchange answer = to_->host().http.start(wanted);
         answer.head();
         const std::string text = answer.text();
@@ -124,7 +122,8 @@ class batches final : public batch_writer {
         rows_ += std::exchange(held_, 0);
         buffer_.clear();
         to_->host().metrics.add("batches_written", 1);
-        if (rule_.id.empty()) return;
+        if (rule_.id.empty())
+            return ids_.push_back(key);  // the service gives it no name, so the one that it was sent under
         const json document = text.empty() ? json::object() : json::parse(text);
         const json* id = document.pointer(rule_.id);
         if (id == nullptr || !(id->is_text() || id->is_number())) {

@@ -38,9 +38,8 @@ constexpr unsigned seconds_of_a_child = 120;
 
 // What a destination does not do, and says so before a byte is read. One that learns a mode leaves this list.
 const std::set<std::pair<mode, lake>> refused = {
-    {mode::scd1, lake::jsonl},
-    {mode::scd2, lake::jsonl},
-    {mode::deletes, lake::jsonl},
+    {mode::scd1, lake::jsonl},     {mode::scd2, lake::jsonl},        {mode::deletes, lake::jsonl},
+    {mode::scd2, lake::connector}, {mode::deletes, lake::connector},
 };
 
 // What is planted: a fate of the shim, or a commit of the destination that is done and not heard of.
@@ -305,7 +304,7 @@ class matrix {
         const char* given = std::getenv("LAKEFLOW_CRASH_EVERY");
         every_ = std::max(1, given ? std::atoi(given) : LAKEFLOW_CRASH_EVERY);
         use_postgres(server_.dsn());
-        for (const auto l : {lake::delta, lake::duckdb, lake::jsonl, lake::postgres}) {
+        for (const auto l : {lake::delta, lake::duckdb, lake::jsonl, lake::postgres, lake::connector}) {
             for (const auto m : {mode::append_simple, mode::append_partitions, mode::append_checkpoint, mode::scd1,
                                  mode::scd2, mode::snapshot, mode::deletes}) {
                 if (m == mode::append_checkpoint && l != lake::delta) continue;
@@ -391,7 +390,8 @@ class matrix {
             const auto text = words(s);
             // What an fsync does shows when the machine dies, not the process: after one, all is as it was before it.
             if (at == 1 || t.at[at - 2].what != effect::sync) plant_at(plant::kill, at, text);
-            if (at % 4 == 0) plant_at(plant::kill_and_lose_state, at, text);
+            // A connector keeps no position: the local state has the only one.
+            if (at % 4 == 0 && c.l != lake::connector) plant_at(plant::kill_and_lose_state, at, text);
             if (s.what == effect::write || s.what == effect::send) plant_at(plant::tear, at, text);
             if (s.what == effect::write || s.what == effect::create || s.what == effect::folder)
                 plant_at(plant::fill_disk, at, text);
@@ -407,12 +407,12 @@ class matrix {
     }
 
     void print(double seconds) const {
-        std::printf("\n%-16s %-8s %6s %7s %7s %6s %6s %6s %7s %7s %9s\n", "mode", "into", "steps", "killed", "& state",
+        std::printf("\n%-16s %-9s %6s %7s %7s %6s %6s %6s %7s %7s %9s\n", "mode", "into", "steps", "killed", "& state",
                     "torn", "full", "fsync", "answer", "commit", "cpu s");
         int cases = 0;
         for (const auto& c : cells_) {
             if (c.refuses) {
-                std::printf("%-16s %-8s refused\n", name(c.m).data(), name(c.l).data());
+                std::printf("%-16s %-9s refused\n", name(c.m).data(), name(c.l).data());
                 continue;
             }
             const auto of = [&](plant p) {
@@ -420,7 +420,7 @@ class matrix {
                 return at == c.cases.end() ? 0 : at->second;
             };
             for (const auto& [p, n] : c.cases) cases += n;
-            std::printf("%-16s %-8s %6d %7d %7d %6d %6d %6d %7d %7d %9.1f%s\n", name(c.m).data(), name(c.l).data(),
+            std::printf("%-16s %-9s %6d %7d %7d %6d %6d %6d %7d %7d %9.1f%s\n", name(c.m).data(), name(c.l).data(),
                         c.steps, of(plant::kill), of(plant::kill_and_lose_state), of(plant::tear), of(plant::fill_disk),
                         of(plant::fail_sync), of(plant::lose_answer),
                         of(plant::lose_commit) + of(plant::lose_commit_for_a_moment), c.seconds,

@@ -15,6 +15,7 @@
 #include "host/base/text.h"
 #include "host/duck/duck.h"
 #include "tests/support/engine_bench.h"
+#include "tests/support/scripted_writer.h"
 
 namespace lakeflow::crash {
 namespace {
@@ -180,6 +181,7 @@ class unheard_landing final : public landing {
         : inner_(std::move(inner)), how_(how), left_(left) {}
     void add(std::uint32_t partition, record_batch batch) override { inner_->add(partition, std::move(batch)); }
     void add_deletes(record_batch batch) override { inner_->add_deletes(std::move(batch)); }
+    error give_up(error why) override { return inner_->give_up(std::move(why)); }
     void partition_done(std::uint32_t partition) override { inner_->partition_done(partition); }
     land_result commit(const position& next) override {
         const auto out = inner_->commit(next);
@@ -205,6 +207,10 @@ class unheard_target final : public target {
     std::unique_ptr<landing> begin() override {
         return std::make_unique<unheard_landing>(inner_->begin(), how_, left_);
     }
+    bool lands_whole_batches() const override { return inner_->lands_whole_batches(); }
+    std::unique_ptr<landing> begin_whole(const whole_batch& batch) override {
+        return std::make_unique<unheard_landing>(inner_->begin_whole(batch), how_, left_);
+    }
     std::uint32_t take_over() override { return inner_->take_over(); }
     void fence(std::uint32_t epoch) override { inner_->fence(epoch); }
     void reset() override { inner_->reset(); }
@@ -223,6 +229,7 @@ class unheard_destination final : public destination {
         return std::make_unique<unheard_target>(inner_->open(flow), how_, left_);
     }
     std::string describe(const std::string& table) const override { return inner_->describe(table); }
+    void use(worker_pool workers) override { inner_->use(std::move(workers)); }
 
   private:
     std::unique_ptr<destination> inner_;
@@ -335,6 +342,16 @@ std::optional<rows> read_jsonl(const fs::path& folder) {
     return out;
 }
 
+std::optional<rows> read_service(const std::string& folder) {
+    if (!fs::exists(folder)) return std::nullopt;
+    rows out;
+    for (const auto& line : scripted_writer::rows_in(folder)) {
+        const auto cells = split(line, '|');
+        out.emplace(std::stoll(cells[0]), std::stoll(cells[1]), cells[2]);
+    }
+    return out;
+}
+
 }  // namespace
 
 std::string_view name(mode m) {
@@ -356,6 +373,7 @@ std::string_view name(lake l) {
         case lake::duckdb: return "duckdb";
         case lake::jsonl: return "jsonl";
         case lake::postgres: return "postgres";
+        case lake::connector: return "connector";
     }
     return "";
 }
@@ -400,6 +418,9 @@ host::run_result run(const std::string& root, mode m, lake l, int age, lost how,
         options.path = postgres_dsn;
         options.schema = schema_of(root);
     }
+    scripted_writer service(root + "/service");
+    service.batch_size = 2;
+    plugin.metadata_of["sink"] = scripted_writer::metadata;
     run_plan plan;
     plan.job = "job";
     plan.run_id = random_id();
@@ -415,6 +436,9 @@ host::run_result run(const std::string& root, mode m, lake l, int age, lost how,
     plan.tuning.first_backoff = std::chrono::milliseconds(1);
     plan.tuning.max_backoff = std::chrono::milliseconds(5);
     plan.tuning.stuck_after = std::chrono::milliseconds(0);
+    options.connector = {
+        service.added_to(plan.plugin), "{}",          "{}",         "sink", {}, plan.run_id, plan.init_time_us,
+        plan.state_directory,          plan.redactor, plan.counters};
     std::unique_ptr<destination> to = make_destination(options, {}, plan.stop->hard);
     if (how != lost::nothing) to = std::make_unique<unheard_destination>(std::move(to), how, at_commit);
     plan.destination = std::move(to);
@@ -427,6 +451,7 @@ std::optional<rows> read_back(const std::string& root, lake l) {
         case lake::duckdb: return read_duckdb(root + "/lake.duckdb");
         case lake::jsonl: return read_jsonl(root + "/lake");
         case lake::postgres: return read_postgres(schema_of(root));
+        case lake::connector: return read_service(root + "/service");
     }
     return std::nullopt;
 }

@@ -16,7 +16,8 @@ namespace lakeflow::crash {
 // Append on both paths, with a plugin that reads rows above the end of its batch (contract 8); and a table whose log gets a
 // checkpoint while it is watched.
 enum class mode { append_simple, append_partitions, append_checkpoint, scd1, scd2, snapshot, deletes };
-enum class lake { delta, duckdb, jsonl, postgres };
+// connector: a service that keeps what it is sent in files, so that its own effects are among those at which a process dies.
+enum class lake { delta, duckdb, jsonl, postgres, connector };
 std::string_view name(mode m);
 std::string_view name(lake l);
 

@@ -1,15 +1,18 @@
 """The http-api plugin against servers and data that nobody here wrote: json-server with vega-datasets, localstripe, httpbin. Contents are
 compared with the files themselves and with DuckDB's own JSON reader."""
 
+import http.client
 import json
 import os
 import pathlib
+import re
 import shutil
 import socket
 import subprocess
 import time
 import unittest
 import urllib.error
+import urllib.parse
 import urllib.request
 
 from harness import Scratch
@@ -146,6 +149,92 @@ class JsonServer(Servers):
         self.assertEqual(wanted, (154078, 14476934, 220))
         self.assertEqual(sum(row["home_score"] is None for row in self.delta("football")), 4)
 
+    SEARCHED = (
+        'paging = { type = "page", page = "_page", size = "_limit", page_size = 500 }\ntotal = { header = "X-Total-Count" }\n'
+        'sort = { by = "_sort", order = "_order", nulls = "largest" }\n'
+        'filters = { "MPAA Rating" = { "=" = "MPAA Rating", "<>" = "MPAA Rating_ne" }, "IMDB Rating" = { ">=" = "IMDB Rating_gte", "<=" = "IMDB Rating_lte" } }\n'
+        'schema = "Title STRING, `MPAA Rating` STRING, `IMDB Rating` DOUBLE, `IMDB Votes` BIGINT, `Worldwide Gross` BIGINT, `Major Genre` STRING"\n'
+    )
+    # A query, how many filters are pushed, whether the limit is.
+    SEARCHES = (
+        ('SELECT Title, "IMDB Rating" FROM movies WHERE "IMDB Rating" >= 9', 1, False),
+        ('SELECT count(*) AS n, sum("Worldwide Gross") AS gross FROM movies WHERE "MPAA Rating" = \'R\'', 1, False),
+        ('SELECT count(*) AS n FROM movies WHERE "IMDB Rating" <= 5 AND "IMDB Rating" >= 2 AND "IMDB Votes" > 100', 2, False),
+        ('SELECT "Major Genre", count(*) AS n, max("IMDB Votes") AS votes FROM movies WHERE "IMDB Rating" >= 7 GROUP BY 1', 1, False),
+        ('SELECT Title FROM movies WHERE "MPAA Rating" IS NULL AND Title LIKE \'The %\'', 0, False),
+        ('SELECT "IMDB Rating" FROM movies ORDER BY "IMDB Rating" LIMIT 7', 0, True),
+        # json-server has nulls first here, and the query wants them last.
+        ('SELECT "IMDB Rating" FROM movies ORDER BY "IMDB Rating" DESC LIMIT 7', 0, False),
+        ('SELECT "IMDB Votes" FROM movies WHERE "IMDB Rating" >= 8 ORDER BY "IMDB Votes" DESC NULLS FIRST LIMIT 9', 1, True),
+        ('SELECT Title FROM movies ORDER BY Title LIMIT 5', 0, False),
+    )
+
+    def test_the_log_has_what_explain_promises(self):
+        import duckdb
+
+        server, tables = self.serve(["movies"])
+        # Another reader: titles are texts, whatever the file has.
+        duckdb.sql(
+            "CREATE TABLE movies AS SELECT * REPLACE (json_extract_string(Title, '$') AS Title) FROM read_json('"
+            + str(DATA / "movies.json")
+            + "', columns = {Title: 'JSON', \"MPAA Rating\": 'VARCHAR', \"IMDB Rating\": 'DOUBLE', \"IMDB Votes\": 'BIGINT', \"Worldwide Gross\": 'BIGINT', \"Major Genre\": 'VARCHAR'})"
+        )
+        job = self.declare(server.url, f"[connection.resources.movies]\n{self.SEARCHED}")
+
+        def log():
+            lines = re.findall(r"(GET|HEAD) (/\S+)", re.sub(r"\x1b\[[0-9;]*m", "", server.log.read_text()))
+            return [f"{method} {urllib.parse.unquote_plus(target)}" for method, target in lines]
+
+        for sql, filters, limit in self.SEARCHES:
+            with self.subTest(sql):
+                said = self.host("explain", sql, "--json", "--config", job)
+                self.assertEqual(said.returncode, 0, said.stderr)
+                page = json.loads(said.stdout)
+                self.assertEqual(len(page["pushed_filters"]), filters, page)
+                self.assertEqual(page["pushed_limit"] is not None, limit, page)
+                time.sleep(0.1)
+                before = len(log())
+                out = self.host("query", sql, "--config", job)
+                self.assertEqual(out.returncode, 0, out.stderr)
+                time.sleep(0.1)
+                promised = [urllib.parse.unquote_plus(one.replace(server.url, "")) for one in page["requests"]]
+                self.assertEqual(sorted(set(log()[before:])), sorted(set(promised)))
+                result = duckdb.sql(sql)
+                wanted = [dict(zip(result.columns, row)) for row in result.fetchall()]
+                plain = lambda row: json.dumps({name: float(value) if isinstance(value, (int, float)) else value for name, value in row.items()}, sort_keys=True)
+                self.assertEqual(sorted(plain(json.loads(line)) for line in out.stdout.splitlines()), sorted(map(plain, wanted)))
+
+    def test_earthquakes_are_rows_inside_a_document(self):
+        earthquakes = json.loads((DATA / "earthquakes.json").read_text())
+        (self.folder / "db.json").write_text(json.dumps({"earthquakes": earthquakes}))
+        port = free_port()
+        program = CACHE / "node-servers" / "node_modules" / "json-server" / "lib" / "cli" / "bin.js"
+        server = self.start(port, [node(), str(program), "--host", "127.0.0.1", "--port", str(port), "--quiet", "db.json"], "/earthquakes")
+        resource = """[connection.resources.earthquakes]
+records = "/features"
+schema = "id STRING NOT NULL, mag DOUBLE, place STRING, time TIMESTAMP, alert STRING, sig BIGINT, longitude DOUBLE"
+primary_keys = ["id"]
+[connection.resources.earthquakes.columns]
+mag = { path = "/properties/mag" }
+place = { path = "/properties/place" }
+time = { path = "/properties/time", format = "epoch_ms" }
+alert = { path = "/properties/alert" }
+sig = { path = "/properties/sig" }
+longitude = { path = "/geometry/coordinates/0" }
+"""
+        job = self.declare(server.url, resource, ["earthquakes"])
+        sql = "SELECT count(*) AS n, count(alert) AS alerts, sum(sig) AS sig, count(*) FILTER (mag >= 6) AS strong, count(*) FILTER (mag < 0) AS weak FROM earthquakes"
+        out = self.host("query", sql, "--config", job)
+        self.assertEqual(out.returncode, 0, out.stderr)
+        self.assertEqual(json.loads(out.stdout), {"n": 1707, "alerts": 12, "sig": 104666, "strong": 5, "weak": 44})
+        self.run_job(job)
+        landed = {row["id"]: row for row in self.delta("earthquakes")}
+        self.assertEqual(len(landed), 1707)
+        for feature in earthquakes["features"]:
+            row = landed[feature["id"]]
+            self.assertEqual((row["mag"], row["place"], row["longitude"]), (feature["properties"]["mag"], feature["properties"]["place"], feature["geometry"]["coordinates"][0]))
+            self.assertEqual(round(row["time"].timestamp() * 1000), feature["properties"]["time"])
+
     def test_a_page_that_leads_to_itself_is_a_circle(self):
         server, _ = self.serve(["cars"])
         resources = '[connection.resources.cars]\npaging = { type = "link" }\nparams = { _page = 0, _limit = 10 }\n'
@@ -153,26 +242,29 @@ class JsonServer(Servers):
         self.assertEqual(run.report["tables"][0]["error"]["code"], "source.page_cycle")
 
 
+def fill(server, customers):
+    """Over one connection: each of its own costs more than the customer."""
+    connection = http.client.HTTPConnection("127.0.0.1", server.port)
+    headers = {"Authorization": "Bearer sk_test_12345", "Content-Type": "application/x-www-form-urlencoded"}
+    for number in range(customers):
+        connection.request("POST", "/v1/customers", f"email=c{number}@example.com", headers)
+        connection.getresponse().read()
+    connection.close()
+
+
 class Stripe(Servers):
     def test_last_id_pages(self):
         port = free_port()
         server = self.start(port, [str(SERVERS / "python"), str(pathlib.Path(__file__).with_name("localstripe_here.py")), "--port", str(port), "--from-scratch"], "/localstripe.js")
-        wanted = 150
-        for number in range(wanted):
-            request = urllib.request.Request(
-                server.url + "/v1/customers",
-                data=f"email=c{number}@example.com".encode(),
-                headers={"Authorization": "Bearer sk_test_12345"},
-            )
-            with urllib.request.urlopen(request) as answer:
-                answer.read()
+        wanted = 3000
+        fill(server, wanted)
         resources = """
 [connection.resources.customers]
 records = "/data"
 schema = "id STRING NOT NULL, email STRING, created TIMESTAMP"
 primary_keys = ["id"]
 columns = { created = { format = "epoch_s" } }
-paging = { type = "last_id", param = "starting_after", field = "id", size = "limit", page_size = 20, more = "/has_more" }
+paging = { type = "last_id", param = "starting_after", field = "id", size = "limit", page_size = 100, more = "/has_more" }
 """
         job = self.declare(server.url + "/v1", resources, ["customers"], 'auth = { type = "bearer", token = "sk_test_12345" }')
         self.run_job(job)

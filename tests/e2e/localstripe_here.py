@@ -1,12 +1,10 @@
-"""localstripe on loopback alone, with its file in the working folder: it listens everywhere and writes to /tmp when it is left to itself."""
+"""localstripe on loopback alone and in memory: it listens everywhere and writes all that it holds to /tmp with each change when it is left to
+itself."""
 
-import builtins
 import socket
 import sys
 
-from localstripe import server
-
-plain_bind, plain_open = socket.socket.bind, builtins.open
+from localstripe import resources, server
 
 
 class Loopback(socket.socket):
@@ -17,11 +15,7 @@ class Loopback(socket.socket):
         return super().bind(("127.0.0.1", address[1]) if address[0] == "::" else address)
 
 
-def here(path, *rest, **more):
-    return plain_open("localstripe.pickle" if path == "/tmp/localstripe.pickle" else path, *rest, **more)
-
-
 socket.socket = Loopback
-builtins.open = here
+resources.store.dump_to_disk = lambda: None
 sys.argv[0] = "localstripe"
 server.start()

@@ -98,7 +98,8 @@ typedef struct lf_connector_v1 {
      *   "external_schema" true: the user may give the schema (default false)
      *   "whole_snapshot"  true: one read_table gives all of a snapshot, so the host does not ask for a further piece
      *                     (default false)
-     *   "capabilities"    any of "batch_read", "stream_read", "batch_write", "truncate" (default the first two)
+     *   "capabilities"    any of "batch_read", "stream_read", "batch_write", "truncate", "upsert" (rows replace those of
+     *                     their key) (default the first two)
      * Required.
      * [control].
      * The text is copied by the sink.

@@ -71,7 +71,7 @@ struct table_metadata {
     bool rereads = false;          // a read may bring rows at or below its start again
     bool external_schema = false;  // the user may give the schema
     bool whole_snapshot = false;   // one read_table gives all of a snapshot: no further piece is asked for
-    bool batch_read = true, stream_read = true, batch_write = false, truncate = false;
+    bool batch_read = true, stream_read = true, batch_write = false, truncate = false, upsert = false;
 
     json to_json() const {
         static constexpr std::string_view names[] = {"snapshot", "cdc", "cdc_with_deletes", "append"};
@@ -88,6 +88,7 @@ struct table_metadata {
         if (stream_read) can.push("stream_read");
         if (batch_write) can.push("batch_write");
         if (truncate) can.push("truncate");
+        if (upsert) can.push("upsert");
         return out.set("capabilities", std::move(can));
     }
 };
