@@ -95,7 +95,8 @@ typedef struct lf_connector_v1 {
      *                     committed
      *   "windowed"        true: the plugin cuts its own batches, the bound is the init time alone (default false)
      *   "rereads"         true: a read may bring rows at or below its start again (inclusive or look-back) (default false)
-     *   "external_schema" true: the user may give the schema (default false)
+     *   "external_schema" true: the user may give the schema (default false); the table's options then have a member
+     *                     "read_schema", the schema as Spark DDL, beside those of the options schema
      *   "whole_snapshot"  true: one read_table gives all of a snapshot, so the host does not ask for a further piece
      *                     (default false)
      *   "capabilities"    any of "batch_read", "stream_read", "batch_write", "truncate", "upsert" (rows replace those of
