@@ -99,7 +99,8 @@ typedef struct lf_connector_v1 {
      *                     "read_schema", the schema as Spark DDL, beside those of the options schema
      *   "whole_snapshot"  true: one read_table gives all of a snapshot, so the host does not ask for a further piece
      *                     (default false)
-     *   "capabilities"    any of "batch_read", "stream_read", "batch_write", "truncate" (default the first two)
+     *   "capabilities"    any of "batch_read", "stream_read", "batch_write", "truncate", "upsert" (rows replace those of
+     *                     their key) (default the first two)
      * Required.
      * [control].
      * The text is copied by the sink.

@@ -15,7 +15,7 @@
  *   "captures"  ["/meta/next", ...]    values of the document outside the rows, given by `capture`
  *   "watch"     ["updated_at"]         columns whose smallest, largest and last value `stats` gives, over all rows seen
  *   "keep"      [{"column": c, "op": "<" | "<=" | ">" | ">=" | "=" | "<>" | "is_null" | "is_not_null", "value": v}]   rows that fail one are
- *               counted and dropped as they are read; a comparison with null fails. Instants are compared as instants: v is
+ *               counted and dropped as they are read; a comparison with null fails, unless the element says "or_null": true. Instants are compared as instants: v is
  *               RFC 3339 text or int64 microseconds
  *   "drop_keys" {"columns": ["id"], "values": [[1], [2]]}   rows with one of these keys are counted and dropped
  *   "context"   {"number": 7}           shown in messages about values: which page, which parent
