@@ -60,7 +60,10 @@ class watched_store final : public store {
     std::vector<std::string> list(const std::string& folder) override { return inner_->list(folder); }
     std::optional<std::int64_t> modified_ms(const std::string& name) override { return inner_->modified_ms(name); }
     std::string path(const std::string& name) const override { return inner_->path(name); }
-    void put(const std::string& name, std::string_view bytes) override { inner_->put(name, bytes); }
+    void put(const std::string& name, std::string_view bytes) override {
+        watch_("put", name, bytes);
+        inner_->put(name, bytes);
+    }
     bool put_if_absent(const std::string& name, std::string_view bytes) override {
         watch_("put_if_absent", name, bytes);
         return inner_->put_if_absent(name, bytes);
@@ -69,9 +72,15 @@ class watched_store final : public store {
         watch_("remove", name, {});
         inner_->remove(name);
     }
-    void rename(const std::string& from, const std::string& to) override { inner_->rename(from, to); }
+    void rename(const std::string& from, const std::string& to) override {
+        watch_("rename", to, {});
+        inner_->rename(from, to);
+    }
     void make_folder(const std::string& name) override { inner_->make_folder(name); }
-    void sync(const std::string& name) override { inner_->sync(name); }
+    void sync(const std::string& name) override {
+        watch_("sync", name, {});
+        inner_->sync(name);
+    }
 
   private:
     std::shared_ptr<store> inner_;
@@ -276,6 +285,48 @@ BOOST_AUTO_TEST_CASE(a_compaction_gives_way_to_writers_that_were_quicker) {
         rows[7] = "seven";
         check_rows(l.table(), rows);
     }
+}
+
+BOOST_AUTO_TEST_CASE(a_kill_at_any_step_of_the_upkeep_takes_no_row) {
+    const auto before = expected(1, 60);
+    auto after = before;
+    after[5] = "edited";
+    after[200] = "new";
+    const auto batch = [] { return issues({{5, 9'000'000, "edited"}, {200, 1, "new"}}); };
+    int steps = 0;
+    for (int step = 1;; ++step) {
+        lake l(20);
+        land(*l.open(land_mode::scd1), at_batch(1), issues(1, 60));
+        destination_options options = l.options;
+        options.optimize_every = 1;
+        options.vacuum_retain_ms = 0;
+        options.vacuum_forced = true;
+        int seen = 0;
+        auto to = make_watched(options, [&](std::string_view, const std::string&, std::string_view) {
+            if (++seen >= step) throw std::runtime_error("killed");
+        });
+        bool killed = false;
+        try {
+            land(*to->open(issue_flow(land_mode::scd1)), at_batch(2), batch());
+        } catch (const std::runtime_error&) {
+            killed = true;
+        }
+        steps = step;
+        BOOST_TEST_CONTEXT("step " << step) {
+            const contents found = read_table(l.table());
+            const std::multimap<std::int64_t, std::string> old_rows(before.begin(), before.end());
+            BOOST_TEST((found.rows == old_rows || found.rows.size() == after.size()));
+            to = make_destination(options, {}, nullptr);
+            land(*to->open(issue_flow(land_mode::scd1)), at_batch(2), batch());
+            land(*to->open(issue_flow(land_mode::scd1)), at_batch(3), issues({{7, 9'000'000, "seven"}}));
+            auto rows = after;
+            rows[7] = "seven";
+            check_rows(l.table(), rows);
+            BOOST_TEST(live_files(l.table()).size() == 1u);
+        }
+        if (!killed) break;
+    }
+    BOOST_TEST(steps > 8);
 }
 
 BOOST_AUTO_TEST_CASE(mapped_names_and_added_columns_are_compacted_too) {
