@@ -9,7 +9,7 @@ import unittest
 
 from http_api_servers_test import Servers, free_port
 
-PAGES, PAGE = 12, 50
+PAGES, PAGE = 6, 50
 
 ROWS = """[connection.resources.rows]
 path = "{path}"

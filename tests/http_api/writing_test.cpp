@@ -6,6 +6,7 @@
 #include <mutex>
 #include <set>
 
+#include "host/plugin/writing.h"
 #include "tests/http_api/harness.h"
 
 namespace lakeflow::http_api_test {
@@ -225,6 +226,48 @@ BOOST_AUTO_TEST_CASE(one_row_a_request_where_the_service_takes_no_more) {
     BOOST_TEST(w.part(0, 1, 3).find(R"("batch_ids":["1","2","3"])") != std::string::npos);
     BOOST_TEST(bodies.size() == 3u);
     BOOST_TEST(bodies.front() == R"({"id":1,"name":null,"ts":"1970-01-01T00:00:01Z"})");
+}
+
+BOOST_AUTO_TEST_CASE(a_batch_that_the_service_gives_no_name_is_known_by_its_key) {
+    bench b([&](const asked&, int) { return answer(200, "{}"); });
+    b.resources = R"({"orders":{"write":{"path":"orders","batch_size":2}}})";
+    write w(b, "append", "job/flow/7-ab");
+    w.begin();
+    const std::string message = w.part(1, 1, 3);
+    BOOST_TEST(message.find(R"("batch_ids":["job/flow/7-ab-1-0","job/flow/7-ab-1-1"])") != std::string::npos, message);
+    // It cannot be rolled back, and is named.
+    BOOST_TEST(w.abort("[" + message + "]") == R"(["job/flow/7-ab-1-0","job/flow/7-ab-1-1"])");
+}
+
+BOOST_AUTO_TEST_CASE(a_writer_closes_in_any_state_and_more_than_once) {
+    shop source;
+    bench b([&](const asked& a, int) { return source(a); });
+    b.resources = orders;
+    host::write_request request;
+    request.table = "orders";
+    request.options = b.options;
+    request.mode = "append";
+    request.key = "k";
+    host::arrow_schema arrow;
+    columns.to_arrow().move_to(arrow.out());
+    request.schema = std::make_shared<const host::arrow_schema>(std::move(arrow));
+    for (const std::string state : {"open", "committed", "aborted", "failed"}) {
+        const auto instance = b.instance("orders");
+        const auto writer = instance->open_writer(request);
+        host::record_batch rows{request.schema, {}};
+        some_rows(1, 15).move_to(rows.array.out());
+        source.posts = 0;
+        source.fail_at = state == "failed" ? 1 : 0;
+        if (state == "failed") {
+            BOOST_CHECK_THROW(writer->write(std::move(rows)), host::failure);
+        } else {
+            writer->write(std::move(rows));
+        }
+        if (state == "committed") BOOST_TEST(writer->commit().rows == 15);
+        if (state == "aborted") BOOST_TEST(writer->abort().rows == 10);
+        writer->close();
+        writer->close();
+    }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -358,6 +358,23 @@ BOOST_AUTO_TEST_CASE(what_the_service_cannot_do_is_refused_before_anything_is_re
                        scripted_writer::metadata, {}) == "config.not_supported");
 }
 
+BOOST_AUTO_TEST_CASE(a_message_that_miscounts_or_holds_a_secret_is_no_success) {
+    writing_bench w(30, 1);
+    w.service.staged = false;
+    w.service.miscounts = 1;
+    const auto counted = error_of(w.run());
+    BOOST_TEST(counted.code == "plugin.contract");
+    BOOST_TEST(has(counted.message, "29 rows, and 30 were written"), counted.message);
+    BOOST_TEST(w.service.rows().empty());
+    w.service.miscounts = 0;
+    w.service.said = "the-secret-of-the-sink";
+    auto plan = w.plan();
+    plan.redactor->add("the-secret-of-the-sink");
+    const auto told = error_of(run_job(plan));
+    BOOST_TEST(told.code == "secret.in_descriptor");
+    BOOST_TEST(!has(told.message, "the-secret-of-the-sink"), told.message);
+}
+
 BOOST_AUTO_TEST_CASE(a_run_that_is_cut_off_takes_nothing_back_and_the_next_one_goes_on) {
     writing_bench w(200, 2);
     w.service.staged = false;

@@ -67,7 +67,8 @@ struct part {
     std::string message() const {
         return json::serialize(json::object{{"partition", partition},
                                             {"attempt", attempt},
-                                            {"rows", rows},
+                                            {"said", current->said},
+                                            {"rows", rows - current->miscounts},
                                             {"batch_ids", json::array(ids.begin(), ids.end())}});
     }
 };

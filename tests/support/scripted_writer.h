@@ -32,6 +32,8 @@ class scripted_writer {
     bool staged = true;              // batches show when their write commits; else at once
     bool knows_commits = true;       // the slot was_committed is there
     bool can_roll_back = true;       // else every batch is left
+    std::int64_t miscounts = 0;      // by so many rows a message is wrong
+    std::string said;                // one more member of every message
     std::set<std::string> stubborn;  // batches that cannot be rolled back
     // Each step by name, before and after it is done: "begin", "post KEY", "commit KEY", "roll back ID", "was committed KEY". May
     // throw script_error.
