@@ -32,6 +32,7 @@ class paired_landing final : public landing {
         if (!side_) side_ = side_table_.begin();
         side_->add(0, std::move(rows));
     }
+    error give_up(error why) override { return main_->give_up(std::move(why)); }
     land_result commit(const position& next) override {
         if (side_) {
             // Numbers of its own: that a batch is in the side table says nothing of the table, and its rows are known by their ids.
