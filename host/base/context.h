@@ -16,6 +16,7 @@
 #include "host/base/cancel.h"
 #include "host/base/clock.h"
 #include "host/base/log.h"
+#include "host/base/mismatch.h"
 #include "host/base/secrets.h"
 
 namespace lakeflow::host {
@@ -70,8 +71,6 @@ struct http_options {
     std::int64_t limit_wait_us = 60'000'000;  // the first wait for a rate limit that names no time
 };
 
-enum class mismatch_policy { fail, null, quarantine };
-
 // What is shared by all instances that work for one flow.
 struct flow_context {
     std::string plugin;                    // "github"
@@ -79,6 +78,7 @@ struct flow_context {
     std::string table;                     // the source's table
     std::vector<std::string> key_columns;  // named in messages about values
     mismatch_policy on_mismatch = mismatch_policy::fail;
+    bool rescue = false;  // members that no column asks for are kept (rows/rescue.h)
     std::int64_t init_time_us = 0;
     std::string run_id;
     http_options http;
@@ -95,7 +95,8 @@ struct flow_context {
 
 // One a plugin instance.
 struct lf_context {
-    std::shared_ptr<lakeflow::host::flow_context> flow;       // never null
-    std::shared_ptr<lakeflow::host::cancel_token> cancelled;  // never null; a child of the run's
-    std::uint32_t pace_share = 1000;                          // in 1/1000 of the source's rate
+    std::shared_ptr<lakeflow::host::flow_context> flow;         // never null
+    std::shared_ptr<lakeflow::host::cancel_token> cancelled;    // never null; a child of the run's
+    std::uint32_t pace_share = 1000;                            // in 1/1000 of the source's rate
+    std::shared_ptr<lakeflow::host::mismatch_sink> mismatches;  // null: nobody collects them (planning)
 };

@@ -68,6 +68,7 @@ std::string table_json(const table_result& t) {
     out.text("status", to_string(t.status)).number("batches", t.batches).number("partitions", t.partitions);
     out.number("rows_read", t.rows_read).number("rows_landed", t.rows_landed).number("rows_deleted", t.rows_deleted);
     out.number("rows_quarantined", t.rows_quarantined)
+        .number("values_nulled", t.values_nulled)
         .number("rows_again", t.rows_again)
         .number("rows_above_bound", t.rows_above_bound);
     out.number("items_skipped", t.items_skipped).raw("start", t.start).raw("end", t.end).flag("fell_back", t.fell_back);
@@ -147,6 +148,13 @@ std::string report_text(const run_result& r) {
         out += columns(rows, {false, false, false, false, true, true, true, true, true, true});
         for (const auto& t : r.tables) {
             if (t.error) out += error_text(t.name, *t.error);
+            if (t.rows_quarantined > 0)
+                out += "note: " + t.name + ": " + human_count(static_cast<std::uint64_t>(t.rows_quarantined)) +
+                       (t.rows_quarantined == 1 ? " row was" : " rows were") + " put aside in " + t.destination +
+                       "__quarantine\n";
+            if (t.values_nulled > 0)
+                out += "note: " + t.name + ": " + human_count(static_cast<std::uint64_t>(t.values_nulled)) +
+                       (t.values_nulled == 1 ? " value did" : " values did") + " not fit, and null landed instead\n";
             if (t.fell_back)
                 out += "note: " + t.name + ": the plugin could not plan partitions; the table was read in one piece\n";
             // The report has it always; a person is told where there was time to win.

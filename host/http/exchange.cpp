@@ -16,7 +16,7 @@ constexpr std::string_view bearer = "Bearer ";
 
 // The value of Authorization for a grant: asks its server for a token where none holds.
 std::string bearer_token(http_service& service, const exchange_plan& plan, const std::string& refused) {
-    const lf_context context{plan.flow, plan.cancelled, plan.pace_share};
+    const lf_context context{plan.flow, plan.cancelled, plan.pace_share, nullptr};
     return std::string(bearer) + oauth_tokens::instance().access(service, context, *plan.auth.grant, refused);
 }
 

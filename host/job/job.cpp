@@ -14,6 +14,7 @@
 #include "host/job/keys.h"
 #include "host/job/toml.h"
 #include "host/land/postgres/connection.h"
+#include "host/land/quarantine.h"
 
 namespace lakeflow::host {
 namespace {
@@ -69,7 +70,7 @@ const std::vector<key> table_keys{{"source"},
                                   {"where"},
                                   {"schema"},
                                   {"read_schema"},
-                                  {"max_mismatches", key_type::integer, later},
+                                  {"max_mismatches", key_type::integer},
                                   {"allow_empty", key_type::boolean},
                                   {"max_delete_ratio", key_type::number},
                                   {"on_status", key_type::table, later},
@@ -356,10 +357,10 @@ job_table read_table_entry(const document& doc, const json::object& entry, std::
     if (t.has("track") && out.track.empty())
         t.refuse("track", "is an empty list", "Leave it out to track all columns.");
     if (const auto policy = t.text("schema")) {
-        if (*policy == "rescue") t.not_supported("schema", "\"rescue\"");
-        if (*policy != "evolve" && *policy != "fixed")
+        if (*policy != "evolve" && *policy != "fixed" && *policy != "rescue")
             t.refuse("schema", "is \"" + *policy + "\"; it must be evolve, fixed or rescue");
         if (*policy == "fixed") out.schema_changes = schema_policy::fixed;
+        if (*policy == "rescue") out.schema_changes = schema_policy::rescue;
     }
     out.columns = t.texts("columns").value_or(std::vector<std::string>{});
     if (t.has("columns") && out.columns.empty())
@@ -375,9 +376,18 @@ job_table read_table_entry(const document& doc, const json::object& entry, std::
         }
     }
     if (const auto policy = t.text("on_mismatch")) {
-        if (*policy == "null" || *policy == "quarantine") t.not_supported("on_mismatch", "\"" + *policy + "\"");
-        if (*policy != "fail") t.refuse("on_mismatch", "is \"" + *policy + "\"; it must be fail, null or quarantine");
+        if (*policy == "null") {
+            out.on_mismatch = mismatch_policy::null;
+        } else if (*policy == "quarantine") {
+            out.on_mismatch = mismatch_policy::quarantine;
+        } else if (*policy != "fail") {
+            t.refuse("on_mismatch", "is \"" + *policy + "\"; it must be fail, null or quarantine");
+        }
     }
+    out.max_mismatches = t.integer_in("max_mismatches", 0, 1ll << 60);
+    if (out.max_mismatches && out.on_mismatch == mismatch_policy::fail)
+        t.refuse("max_mismatches", "has no meaning where on_mismatch is \"fail\"",
+                 "Set on_mismatch = \"null\" or \"quarantine\" too.");
     if (const json::value* limits = t.find("limits"))
         out.limits = read_limits(doc, limits->get_object(), path + ".limits", title + " limits");
     if (const json::value* options = t.find("options")) out.options = json::serialize(*options);
@@ -396,6 +406,19 @@ void read_tables(const document& doc, const json::value& tables, job& j) {
     for (const auto& entry : tables.get_array()) {
         j.tables.push_back(read_table_entry(doc, entry.get_object(), j.tables.size(), j));
         const job_table& t = j.tables.back();
+        for (const job_table& other : j.tables) {
+            const bool taken = other.on_mismatch == mismatch_policy::quarantine &&
+                               t.destination == quarantine_table(other.destination);
+            const bool takes =
+                t.on_mismatch == mismatch_policy::quarantine && other.destination == quarantine_table(t.destination);
+            if (!taken && !takes) continue;
+            const std::string& side = taken ? t.destination : other.destination;
+            throw failure("config.invalid_value",
+                          t.place + ": \"" + side +
+                              "\" is where on_mismatch = \"quarantine\" puts rows aside, and another "
+                              "[[tables]] entry lands there",
+                          "Give one of them another `destination`.");
+        }
         if (!names.insert(t.name).second) {
             throw failure("config.duplicate_flow",
                           t.place + ": two [[tables]] entries have the name \"" + t.name + "\"",

@@ -27,6 +27,8 @@ struct job_table {
     double max_delete_ratio = 1;
     std::vector<std::string> track;
     schema_policy schema_changes = schema_policy::evolve;
+    mismatch_policy on_mismatch = mismatch_policy::fail;
+    std::optional<std::int64_t> max_mismatches;
     std::string where;           // SQL; empty: every row
     std::string read_schema;     // DDL; empty: the plugin's own schema
     std::string limits;          // JSON as in lf_latest_args; empty: not stated

@@ -131,8 +131,7 @@ BOOST_AUTO_TEST_CASE(a_misspelt_key_is_named_with_its_line_and_the_near_one) {
 }
 
 BOOST_AUTO_TEST_CASE(a_key_whose_feature_is_not_built_is_refused_by_name) {
-    for (const std::string line :
-         {"schema = \"rescue\"", "on_mismatch = \"quarantine\"", "on_status = { \"404\" = \"skip\" }"}) {
+    for (const std::string line : {"on_status = { \"404\" = \"skip\" }"}) {
         const error e = refusal(smallest + line + "\n");
         BOOST_TEST(e.code == "config.not_supported", line << ": " << e.code);
         BOOST_TEST(has(e.message, line.substr(0, line.find(' '))), e.message);
@@ -204,6 +203,22 @@ BOOST_AUTO_TEST_CASE(the_upkeep_of_delta_tables_is_asked_for_and_never_dangerous
     BOOST_TEST(has(refusal(with("vacuum = { retain = \"1h\" }")).hint, "force = true"));
     BOOST_TEST(refusal(with("optimize = { evry = 2 }")).hint == "Did you mean \"every\"?");
     BOOST_TEST(refusal(with("optimize = { every = 2 }", "duckdb")).code == "config.invalid_value");
+}
+
+BOOST_AUTO_TEST_CASE(what_becomes_of_a_bad_value_is_taken) {
+    const job j = load(smallest + "on_mismatch = \"quarantine\"\nmax_mismatches = 5\nschema = \"rescue\"\n");
+    BOOST_TEST((j.tables[0].on_mismatch == mismatch_policy::quarantine));
+    BOOST_TEST((j.tables[0].max_mismatches == std::optional<std::int64_t>(5)));
+    BOOST_TEST((j.tables[0].schema_changes == schema_policy::rescue));
+    BOOST_TEST((load(smallest + "on_mismatch = \"null\"\n").tables[0].on_mismatch == mismatch_policy::null));
+    BOOST_TEST((load(smallest).tables[0].on_mismatch == mismatch_policy::fail));
+    BOOST_TEST(refusal(smallest + "max_mismatches = 5\n").code == "config.invalid_value");
+    BOOST_TEST(refusal(smallest + "on_mismatch = \"null\"\nmax_mismatches = -1\n").code == "config.invalid_value");
+    const error e = refusal(smallest +
+                            "on_mismatch = \"quarantine\"\n[[tables]]\nsource = \"b\"\ndestination = "
+                            "\"issues__quarantine\"\n");
+    BOOST_TEST(e.code == "config.invalid_value");
+    BOOST_TEST(has(e.message, "issues__quarantine"), e.message);
 }
 
 BOOST_AUTO_TEST_CASE(where_and_read_schema_reach_the_plan) {

@@ -68,6 +68,8 @@ run_plan make_plan(const job& j, std::shared_ptr<const plugin> p, const std::vec
         t.track = table.track;
         t.schema_changes = table.schema_changes;
         t.limits = table.limits;
+        t.on_mismatch = table.on_mismatch;
+        t.max_mismatches = table.max_mismatches;
         plan.tables.push_back(std::move(t));
     }
     plan.plugin = std::move(p);

@@ -1,5 +1,5 @@
 // host/land/delta_model_test.cpp: generated histories into Delta tables of every mode, compared with what the modes mean
-// (tests/support/land_oracle.h). LAKEFLOW_SEEDS sets how many, LAKEFLOW_SEED the first.
+// (tests/support/land_oracle.h). LAKEFLOW_LAND_SEEDS says which: "17", or "1-2000".
 #include <boost/test/unit_test.hpp>
 
 #include "host/land/test_lake.h"
@@ -9,11 +9,6 @@ using namespace lakeflow::host;
 using namespace lakeflow::host::test;
 
 namespace {
-
-std::uint64_t number(const char* variable, std::uint64_t otherwise) {
-    const char* text = std::getenv(variable);
-    return text ? std::stoull(text) : otherwise;
-}
 
 // The rows of the files that the log names, by plain JSON and DuckDB.
 std::vector<std::string> rows_of(const std::string& table, const flow_spec& flow) {
@@ -35,8 +30,7 @@ std::vector<std::string> rows_of(const std::string& table, const flow_spec& flow
 void check_mode(land_mode mode, std::uint64_t count) {
     testing::history_options options;
     options.mode = mode;
-    const std::uint64_t first = number("LAKEFLOW_SEED", 1);
-    for (std::uint64_t seed = first; seed < first + number("LAKEFLOW_SEEDS", count); ++seed) {
+    for (const std::uint64_t seed : testing::history_seeds(count)) {
         // Small files, so that a batch touches some and not others.
         lake l(seed % 3 == 0 ? 1 << 20 : static_cast<std::int64_t>(2 + seed % 7));
         testing::check_destination(*l.to, options, seed, [&](const flow_spec& flow) {

@@ -7,6 +7,7 @@
 #include "host/land/duckdb/duckdb.h"
 #include "host/land/jsonl/jsonl.h"
 #include "host/land/postgres/postgres.h"
+#include "host/land/quarantine.h"
 
 namespace lakeflow::host {
 
@@ -20,11 +21,18 @@ std::string_view to_string(land_mode mode) noexcept {
     return "append";
 }
 
+void landing::quarantine(record_batch) {
+    throw failure("config.not_supported",
+                  "this destination puts no rows aside: on_mismatch = \"quarantine\" does not work here");
+}
+
 std::unique_ptr<destination> make_destination(const destination_options& options, logger log,
                                               std::shared_ptr<cancel_token> stop) {
-    if (options.type == "delta") return delta::make_delta_destination(options, std::move(log), std::move(stop));
+    if (options.type == "delta")
+        return with_side_tables(delta::make_delta_destination(options, std::move(log), std::move(stop)));
     if (options.type == "duckdb") return duckdb::make_duckdb_destination(options, std::move(log), std::move(stop));
-    if (options.type == "jsonl") return jsonl::make_jsonl_destination(options, std::move(log), std::move(stop));
+    if (options.type == "jsonl")
+        return with_side_tables(jsonl::make_jsonl_destination(options, std::move(log), std::move(stop)));
     if (options.type == "postgres")
         return postgres::make_postgres_destination(options, std::move(log), std::move(stop));
     if (options.type == "connector")

@@ -23,8 +23,12 @@ namespace lakeflow::host {
 enum class land_mode { append, scd1, scd2, snapshot };
 std::string_view to_string(land_mode mode) noexcept;
 
-// What may happen to a table whose source's columns have changed: it grows with them, or the change is refused.
-enum class schema_policy { evolve, fixed };
+// What may happen to a table whose source's columns have changed: it grows with them, or the change is refused. `rescue` grows too, and
+// keeps the members that no column has as JSON in `_rescued_data`; by the time a flow lands that is a column like another.
+enum class schema_policy { evolve, fixed, rescue };
+
+class mismatch_log;
+struct predicate;
 
 // What a destination must know of a flow before its first batch.
 struct flow_spec {
@@ -42,6 +46,11 @@ struct flow_spec {
     std::vector<std::string> track;  // scd2: columns of which a difference opens a version; empty: all
     schema_policy schema_changes = schema_policy::evolve;
     std::shared_ptr<const arrow_schema> schema;  // of the landed columns, checked
+    std::shared_ptr<const predicate> filter;     // snapshot: it is the whole of the rows that pass; null: of all
+    std::shared_ptr<mismatch_log> mismatches;    // on_mismatch and what it counts (quarantine.h); null: fail
+
+    // Rows may come that go to the side table.
+    bool quarantines() const noexcept;
 };
 
 struct land_result {
@@ -84,6 +93,9 @@ class landing {
     virtual void add(std::uint32_t partition, record_batch rows) = 0;
     // Takes tombstones: the key columns and, if there is one, the sequence column, in a schema of their own.
     virtual void add_deletes(record_batch rows) = 0;
+    // Takes rows for the side table of a flow that quarantines, in quarantine.h's schema. They land with the batch; those that the side
+    // table holds already land nowhere.
+    virtual void quarantine(record_batch rows);
     // No more rows of this partition come: what is buffered for it may be written.
     virtual void partition_done(std::uint32_t partition) = 0;
 

@@ -10,6 +10,7 @@
 #include "host/plugin/guarded.h"
 #include "host/plugin/metadata.h"
 #include "host/plugin/services.h"
+#include "host/rows/rescue.h"
 
 namespace lakeflow::host {
 namespace {
@@ -64,7 +65,8 @@ plugin_reader::plugin_reader(lf_reader* raw, std::shared_ptr<flow_context> flow,
             e.check(raw_->schema(raw_, schema.out(), e.out()), what_ + ", schema of the reader");
             if (!schema) throw failure("records.invalid_array", what_ + ": the reader gave no schema");
             check_schema(*schema.get(), what_);
-            schema_ = std::make_shared<const arrow_schema>(std::move(schema));
+            given_ = std::make_shared<const arrow_schema>(std::move(schema));
+            schema_ = flow_->rescue ? std::make_shared<const arrow_schema>(with_rescued(*given_->get())) : given_;
         });
     } catch (...) {
         stop_->remove(cancel_id_);
@@ -93,8 +95,8 @@ std::optional<record_batch> plugin_reader::next() {
         }
         e.check(status, what_ + ", next");
         if (!array) throw failure("records.invalid_array", what_ + ": next said that there is a batch, and gave none");
-        check_array(*schema_->get(), *array.get(), what_);
-        return record_batch{schema_, std::move(array)};
+        check_array(*given_->get(), *array.get(), what_);
+        return record_batch{schema_, flow_->rescue ? reveal_last(std::move(array)) : std::move(array)};
     });
     failed_ = false;
     return batch;
@@ -117,7 +119,8 @@ void plugin_reader::cancel() noexcept { raw_->cancel(raw_); }
 plugin_connector::plugin_connector(std::shared_ptr<const plugin> p, const std::string& options,
                                    std::shared_ptr<flow_context> flow, std::shared_ptr<cancel_token> stop,
                                    std::uint32_t pace_share)
-    : plugin_(std::move(p)), context_{std::move(flow), std::make_shared<cancel_token>(std::move(stop)), pace_share} {
+    : plugin_(std::move(p)),
+      context_{std::move(flow), std::make_shared<cancel_token>(std::move(stop)), pace_share, nullptr} {
     guarded(*context_.flow, *context_.cancelled, [&] {
         lf_create_args args{};
         args.struct_size = sizeof args;

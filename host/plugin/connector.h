@@ -69,7 +69,7 @@ class plugin_reader {
     plugin_reader(const plugin_reader&) = delete;
     plugin_reader& operator=(const plugin_reader&) = delete;
 
-    // The schema of the batches, checked. The same object for all of them.
+    // The schema of the batches, checked; with the rescued members at its end where the flow wants them. The same object for all.
     const std::shared_ptr<const arrow_schema>& schema() const noexcept { return schema_; }
     // The next batch, checked; nothing at the end.
     std::optional<record_batch> next();
@@ -89,6 +89,7 @@ class plugin_reader {
     std::uint64_t cancel_id_ = 0;
     std::string what_;  // "github/issues", for messages
     std::shared_ptr<const arrow_schema> schema_;
+    std::shared_ptr<const arrow_schema> given_;  // by the plugin: without what is rescued
     bool ended_ = false;
     bool failed_ = false;
 };
@@ -103,6 +104,7 @@ class plugin_connector {
     plugin_connector& operator=(const plugin_connector&) = delete;
 
     std::vector<std::string> list_tables();
+    // As the plugin has it, without the rescued members.
     arrow_schema table_schema(const std::string& table, const std::string& options);
     table_metadata metadata(const std::string& table, const std::string& options);
 
@@ -138,6 +140,10 @@ class plugin_connector {
 
     std::vector<std::string> list_namespaces(const std::string& prefix);
     std::vector<std::string> list_tables_in_namespace(const std::string& name_space);
+
+    // From now on values that do not fit are kept for take_mismatches, as the flow's policy has it; without it they are forgotten.
+    void collect_mismatches() { context_.mismatches = std::make_shared<mismatch_sink>(); }
+    mismatches take_mismatches() { return context_.mismatches ? context_.mismatches->take() : mismatches{}; }
 
     void cancel() noexcept;  // any thread: the instance, its readers and every wait in a service
     const plugin& about() const noexcept { return *plugin_; }

@@ -26,7 +26,8 @@ std::shared_ptr<flow_context> context_of(const run_plan& plan, const table_plan&
     flow->plugin = plan.plugin->id;
     flow->flow = table.flow;
     flow->table = table.source;
-    flow->on_mismatch = table.on_mismatch;
+    // Nothing is put aside here, and an answer without some of its rows would not say so.
+    flow->on_mismatch = table.on_mismatch == mismatch_policy::null ? mismatch_policy::null : mismatch_policy::fail;
     flow->init_time_us = plan.init_time_us;
     flow->run_id = plan.run_id;
     flow->http = plan.http;

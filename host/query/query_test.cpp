@@ -348,10 +348,24 @@ BOOST_FIXTURE_TEST_CASE(where_in_a_flow_lands_what_the_query_prints, query_bench
     }
 }
 
-BOOST_FIXTURE_TEST_CASE(where_of_a_snapshot_and_a_schema_that_is_not_taken_are_refused, query_bench) {
+BOOST_FIXTURE_TEST_CASE(a_snapshot_with_where_is_one_of_a_part, query_bench) {
     auto t = table("t");
-    t.where = "id > 1";
-    BOOST_TEST(run_job(plan({t})).error->code == "config.not_supported");
+    t.where = "amount > 1.5";
+    const auto result = run_job(plan({t}));
+    BOOST_TEST(result.status == "succeeded", report(result));
+    const auto opened = lake->opened();
+    BOOST_REQUIRE(!opened.empty());
+    BOOST_REQUIRE(opened.back().filter);
+    BOOST_TEST(to_text(*opened.back().filter) == "GreaterThan(amount, 1.5)");
+    // The table has to hold what the condition asks for, or nobody could say which of its rows pass.
+    t.columns = {"id", "name"};
+    const auto refused = run_job(plan({t}));
+    BOOST_TEST(refused.error->code == "config.columns");
+    BOOST_TEST((refused.error->message.find("amount") != std::string::npos), refused.error->message);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_where_that_no_predicate_says_and_a_schema_that_is_not_taken_are_refused, query_bench) {
+    auto t = table("t");
     t.mode = land_mode::append;
     t.where = "lower(name) = 'x'";
     BOOST_TEST(run_job(plan({t})).error->code == "config.where");

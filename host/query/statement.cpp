@@ -8,6 +8,7 @@
 #include "host/arrow/schema.h"
 #include "host/base/error.h"
 #include "host/base/text.h"
+#include "host/duck/condition.h"
 #include "host/duck/sql.h"
 
 namespace lakeflow::host {
@@ -388,7 +389,7 @@ std::string statement::over(const std::string& source, const scan_choice& choice
     }
     std::string condition;
     for (const auto& p : choice.residual) {
-        condition += (condition.empty() ? " WHERE " : " AND ") + to_sql(p, [&](const std::string& name) {
+        condition += (condition.empty() ? " WHERE " : " AND ") + duck::to_sql(p, [&](const std::string& name) {
                          return duck_names_[static_cast<std::size_t>(find_column(*schema_->get(), name))];
                      });
     }

@@ -83,7 +83,4 @@ void combine_groups(boost::json::object& node, const sql_scope& scope, const agg
                     const std::function<boost::json::value(const std::string&)>& expressions,
                     const std::vector<std::string>& output);
 
-// A predicate as DuckDB's SQL, its literals typed. `name_of` gives a column's name for DuckDB.
-std::string to_sql(const predicate& p, const std::function<std::string(const std::string&)>& name);
-
 }  // namespace lakeflow::host

@@ -13,6 +13,7 @@
 #include "host/rows/content.h"
 #include "host/rows/csv.h"
 #include "host/rows/machine.h"
+#include "host/rows/rescue.h"
 
 namespace lakeflow::host {
 namespace {
@@ -66,14 +67,12 @@ struct decoder::impl final : csv_sink {
     virtual ~impl() = default;
     impl(const lf_context* context, const ArrowSchema& schema, std::string_view spec, decoder_limits limits)
         : limits_(limits),
-          plan_(schema, parse_rows_spec(spec)),
+          plan_(schema, parse_rows_spec(spec), context && context->flow && context->flow->rescue),
           machine_(plan_, context),
           parser_(options(), events{&machine_}),
           csv_(machine_.who()) {
         if (context) cancelled_ = context->cancelled;
-        if (context && context->flow && context->flow->on_mismatch != mismatch_policy::fail)
-            throw failure("config.not_supported", machine_.who() + ": on_mismatch other than \"fail\" is not built yet",
-                          {}, retry_class::invalid);
+        if (context) mismatches_ = context->mismatches;
         machine_.replay = [this](std::string_view text) {
             parser p(options(), events{&machine_});
             json::error_code ec;
@@ -101,6 +100,7 @@ struct decoder::impl final : csv_sink {
         header_.clear();
         has_header_ = false;
         field_ = 0;
+        fields_.clear();
     }
 
     void abandon() noexcept {
@@ -228,6 +228,9 @@ struct decoder::impl final : csv_sink {
         open_ = false;
         finished_ = sealed_.size();
         last_ = machine_.take_counts();
+        // Not before: the rows of a document that breaks off are no one's.
+        mismatches found = machine_.take_mismatches();
+        if (mismatches_ && !found.empty()) mismatches_->add(std::move(found));
     }
 
     // CSV: the first record names the columns.
@@ -235,6 +238,10 @@ struct decoder::impl final : csv_sink {
         const std::size_t i = field_++;
         if (!has_header_) {
             header_.emplace_back(text);
+            return;
+        }
+        if (machine_.mends()) {
+            fields_.emplace_back(text, quoted);
             return;
         }
         if (i == 0) machine_.begin_row();
@@ -247,16 +254,45 @@ struct decoder::impl final : csv_sink {
 
     void give(std::string_view text, bool quoted, std::size_t i) {
         for (slot* s : by_field_[i]) machine_.csv_field(s, text, quoted);
+        if (by_field_[i].empty()) machine_.csv_unknown(header_[i], text, quoted);
+    }
+
+    void check_fields(std::size_t count) const {
+        if (count == header_.size()) return;
+        throw failure("value.mismatch", machine_.where() + ": the line has " + std::to_string(count) +
+                                            " fields and the header has " + std::to_string(header_.size()));
+    }
+
+    // A whole line, where rows are mended.
+    void mend_line() {
+        const auto fields = std::exchange(fields_, {});
+        if (fields.size() == 1 && fields[0].first.empty() && !fields[0].second && header_.size() > 1) return;
+        machine_.begin_row();
+        machine_.mend_row(
+            [&] {
+                check_fields(fields.size());
+                for (std::size_t i = 0; i < fields.size(); ++i) give(fields[i].first, fields[i].second, i);
+                machine_.end_row();
+            },
+            [&] {
+                std::string raw;
+                for (std::size_t i = 0; i < fields.size(); ++i) {
+                    const auto& [text, quoted] = fields[i];
+                    const std::string name = i < header_.size() ? header_[i] : "#" + std::to_string(i + 1);
+                    raw += (raw.empty() ? "{" : ",") + quote_json(name) + ":" +
+                           (text.empty() && !quoted ? "null" : quote_json(text));
+                }
+                return raw.empty() ? "{}" : raw + "}";
+            });
     }
 
     void end_record() override {
         const std::size_t fields = std::exchange(field_, 0);
         if (!has_header_) return read_header();
+        if (machine_.mends()) return mend_line();
         const bool empty_line = std::exchange(first_empty_, true) && fields == 1 && header_.size() > 1;
         if (empty_line) return;
-        if (fields != header_.size())
-            throw failure("value.mismatch", machine_.where() + ": the line has " + std::to_string(fields) +
-                                                " fields and the header has " + std::to_string(header_.size()));
+        check_fields(fields);
         machine_.end_row();
     }
 
@@ -282,6 +318,12 @@ struct decoder::impl final : csv_sink {
     }
 
     bool take(arrow_array& out) {
+        if (!take_whole(out)) return false;
+        if (plan_.rescued) out = hide_last(std::move(out));
+        return true;
+    }
+
+    bool take_whole(arrow_array& out) {
         if (finished_ > 0) {
             out = std::move(sealed_.front());
             sealed_.erase(sealed_.begin());
@@ -311,6 +353,7 @@ struct decoder::impl final : csv_sink {
             bytes += memory_size(*plan_.schema.get(), *sealed_[i].get());
         }
         std::string result = "{\"rows\":" + std::to_string(last_.rows) + ",\"kept\":" + std::to_string(last_.kept) +
+                             (last_.bad > 0 ? ",\"bad\":" + std::to_string(last_.bad) : std::string()) +
                              ",\"pending\":" + std::to_string(pending) + ",\"pending_bytes\":" + std::to_string(bytes);
         const auto member = [&](const char* name, const auto& text_of) {
             result += std::string(",\"") + name + "\":{";
@@ -329,21 +372,23 @@ struct decoder::impl final : csv_sink {
     plan plan_;
     machine machine_;
     parser parser_;
-    std::shared_ptr<cancel_token> cancelled_;  // may be null
-    bool open_ = false;                        // a document is being fed
-    std::uint64_t offset_ = 0;                 // of the next byte in the document
-    std::size_t bom_ = 0;                      // bytes of the BOM that were seen; 3: no more are looked for
-    bool line_open_ = false;                   // jsonl: the line has begun
-    std::int64_t mark_ = 0;                    // rows of finished documents in the table
-    std::vector<arrow_array> sealed_;          // rows that had to leave the table early
-    std::size_t finished_ = 0;                 // how many of them belong to finished documents
-    std::size_t fed_ = 0;                      // bytes since the table was empty
+    std::shared_ptr<cancel_token> cancelled_;    // may be null
+    std::shared_ptr<mismatch_sink> mismatches_;  // may be null
+    bool open_ = false;                          // a document is being fed
+    std::uint64_t offset_ = 0;                   // of the next byte in the document
+    std::size_t bom_ = 0;                        // bytes of the BOM that were seen; 3: no more are looked for
+    bool line_open_ = false;                     // jsonl: the line has begun
+    std::int64_t mark_ = 0;                      // rows of finished documents in the table
+    std::vector<arrow_array> sealed_;            // rows that had to leave the table early
+    std::size_t finished_ = 0;                   // how many of them belong to finished documents
+    std::size_t fed_ = 0;                        // bytes since the table was empty
     document_counts last_;
 
     csv_parser csv_;
     std::vector<std::string> header_;
     bool has_header_ = false;
     std::size_t field_ = 0;
+    std::vector<std::pair<std::string, bool>> fields_;  // of the line, where rows are mended
     bool first_empty_ = true;
     std::vector<std::vector<slot*>> by_field_;
 };

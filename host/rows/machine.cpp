@@ -18,6 +18,7 @@ machine::machine(plan& p, const lf_context* context) : plan_(p) {
     element_.kind = slot_kind::element;
     frames_.reserve(64);
     if (!flow_) return;
+    mends_ = flow_->on_mismatch != mismatch_policy::fail;
     for (const std::string& name : flow_->key_columns) {
         const std::int64_t i = find_column(*plan_.schema.get(), name);
         if (i >= 0) key_columns_.push_back(static_cast<std::size_t>(i));
@@ -32,10 +33,13 @@ void machine::begin(slot* target) {
     text_.clear();
     map_depth_ = 0;
     in_row_ = false;
+    rescued_.clear();
+    stray_.clear();
 }
 
 void machine::begin_document() {
     counts_ = {};
+    found_ = {};
     counts_.watched.resize(plan_.watch.size());
     counts_.captures.resize(plan_.spec.captures.size());
     counts_.captured.resize(plan_.spec.captures.size());
@@ -65,6 +69,7 @@ std::string machine::where() const {
 }
 
 void machine::wrong(const slot* s, std::string_view value, const std::string& rule, const char* code) const {
+    blamed_ = s->of_column;
     if (s->document)
         throw failure("source.protocol", where() + ": the document: " +
                                              (s->path.empty() ? std::string("its top") : "\"" + s->path + "\"") +
@@ -95,10 +100,9 @@ void machine::wrong_kind(const slot* s, std::string_view value) const {
 void machine::twice(std::string_view name) const {
     const std::string key = name.starts_with('"') ? std::string(cut_utf8(name, 102)) : quote_json(cut_utf8(name, 100));
     std::string place;
-    if (json_.active() && json_for_)
-        place = json_for_->path;
-    else if (!frames_.empty())
-        place = frames_.back().place->path;
+    const slot* in = json_.active() ? json_for_ : frames_.empty() ? nullptr : frames_.back().place;
+    if (in) place = in->path;
+    blamed_ = in ? in->of_column : -1;
     throw failure("value.mismatch", where() + (place.empty() ? std::string() : ": " + place) + ": the key " + key +
                                         " stands twice in one object");
 }
@@ -107,17 +111,20 @@ void machine::other_object(slot* s) {
     switch (s->kind) {
         case slot_kind::skip: skip_ = 1; break;
         case slot_kind::object: open_object(s); break;
+        case slot_kind::records: s = s->item; [[fallthrough]];
         case slot_kind::row:
             begin_row();
+            if (mends_ && !replaying_) {
+                json_begin(s);
+                json_.begin_object();
+                break;
+            }
             open_object(s);
-            break;
-        case slot_kind::records:
-            begin_row();
-            open_object(s->item);
             break;
         case slot_kind::map: open_map(s); break;
         case slot_kind::text:
         case slot_kind::json:
+        case slot_kind::rescued:
         case slot_kind::capture:
         case slot_kind::several:
             json_begin(s);
@@ -139,8 +146,12 @@ void machine::open_array(slot* s) {
             frames_.push_back({frame_kind::records, s, nullptr, nullptr, current_, 0});
             current_ = s->item;
             break;
+        case slot_kind::row:
+            if (!mends_ || replaying_) wrong_kind(s, "an array");
+            [[fallthrough]];
         case slot_kind::text:
         case slot_kind::json:
+        case slot_kind::rescued:
         case slot_kind::capture:
         case slot_kind::several:
             json_begin(s);
@@ -218,12 +229,16 @@ void machine::close_map() {
 }
 
 void machine::stray_key(std::string_view name) {
-    if (!frames_.back().below->remember_stray(name)) twice(name);
-    current_ = skip_slot();
+    level& below = *frames_.back().below;
+    if (!below.remember_stray(name)) twice(name);
+    current_ = below.unknown;
+    if (current_->kind == slot_kind::rescued) stray_ = name;
 }
 
 void machine::missing(const completion& c) {
-    if (c.constant)
+    if (c.place->kind == slot_kind::skip)
+        c.out->append_nothing();  // muted
+    else if (c.constant)
         append_cell(*c.out, *c.constant);
     else if (c.place->nullable)
         c.out->append_null();
@@ -238,6 +253,7 @@ void machine::json_begin(slot* s) {
 
 void machine::json_complete() {
     slot* s = json_for_;
+    if (s->kind == slot_kind::row) return raw_row(std::move(json_.text()));
     if (s->kind != slot_kind::several) return give_json(s, json_.text());
     const std::string text = std::move(json_.text());
     for (slot* taker : s->takers) give_json(taker, text);
@@ -249,6 +265,7 @@ void machine::give_json(slot* s, const std::string& text) {
         case slot_kind::text:
         case slot_kind::json: return static_cast<text_column*>(s->out)->append(text);
         case slot_kind::capture: return capture(s, text);
+        case slot_kind::rescued: return rescue(s, text);
         default: break;
     }
     slot* outside = current_;
@@ -272,18 +289,31 @@ void machine::finish_row() {
     const bool stays = keeps(row);
     ++counts_.rows;
     in_row_ = false;
-    if (stays) {
+    if (stays && fault_ && flow_->on_mismatch == mismatch_policy::quarantine) {
+        table.truncate(row);
+        ++counts_.bad;
+        fault_->row = (*raw_)();
+        found_.rows.push_back(std::move(*fault_));
+    } else if (stays) {
+        if (plan_.rescued && rescued_.empty()) {
+            plan_.rescued->append_null();
+        } else if (plan_.rescued) {
+            plan_.rescued->append("{" + rescued_ + "}");
+        }
         table.end_value();
         ++counts_.kept;
+        found_.nulled += static_cast<std::int64_t>(muted_.size());
     } else {
         table.truncate(row);
     }
+    rescued_.clear();
     if (tell_rows) after_row();
 }
 
 void machine::watch_row(std::int64_t row) {
     for (std::size_t i = 0; i < plan_.watch.size(); ++i) {
         const column& from = *plan_.watch[i].from;
+        if (is_muted(&from) && flow_->on_mismatch == mismatch_policy::quarantine) continue;  // it is not known
         watch_values& w = counts_.watched[i];
         read_cell(from, row, w.last);
         if (w.last.type == cell::kind::null_) {
@@ -302,6 +332,7 @@ void machine::watch_row(std::int64_t row) {
 
 bool machine::keeps(std::int64_t row) {
     for (const condition& c : plan_.keep) {
+        if (is_muted(c.from)) continue;  // it is not known; with policy null it is not muted
         const bool null = c.from->is_null(row);
         if (c.op == compare_op::is_null || c.op == compare_op::is_not_null) {
             if (null != (c.op == compare_op::is_null)) return false;
@@ -321,6 +352,7 @@ bool machine::keeps(std::int64_t row) {
     if (plan_.drop_keys.empty()) return true;
     key_.clear();
     for (const column* from : plan_.drop_columns) {
+        if (is_muted(from)) return true;
         read_cell(*from, row, scratch_);
         append_key(key_, scratch_);
     }

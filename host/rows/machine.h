@@ -7,33 +7,21 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "host/base/context.h"
+#include "host/base/error.h"
+#include "host/rows/counts.h"
 #include "host/rows/json_text.h"
 #include "host/rows/plan.h"
 #include "host/rows/values.h"
 
 namespace lakeflow::host {
-
-struct watch_values {
-    cell min;
-    cell max;
-    cell last;
-    std::int64_t nulls = 0;
-};
-
-// What a document has given so far, or has given once it is finished.
-struct document_counts {
-    std::int64_t rows = 0;
-    std::int64_t kept = 0;
-    std::vector<watch_values> watched;
-    std::vector<std::string> captures;
-    std::vector<bool> captured;
-};
 
 class machine {
   public:
@@ -45,6 +33,13 @@ class machine {
     // Called after each row while `tell_rows` is set; may move rows out of the table.
     std::function<void()> after_row;
     bool tell_rows = false;
+
+    // True if rows are taken apart only once they are whole: what does not fit is no failure, but mended or given up.
+    bool mends() const noexcept { return mends_; }
+    // Takes a row apart by `decode`, again without a column that does not fit, and does what the policy says. `raw` gives its JSON text.
+    void mend_row(const std::function<void()>& decode, const std::function<std::string()>& raw);
+    // What the document's rows lacked.
+    mismatches take_mismatches() { return std::exchange(found_, {}); }
 
     // Before a document, and to drop one: nothing is open. `target` takes its value.
     void begin(slot* target);
@@ -58,6 +53,8 @@ class machine {
     // A row whose fields come one by one (CSV).
     void begin_row();
     void csv_field(slot* target, std::string_view text, bool quoted);
+    // A field that no column asks for.
+    void csv_unknown(const std::string& name, std::string_view text, bool quoted);
     void end_row() {
         complete(*plan_.row->below);
         finish_row();
@@ -110,7 +107,8 @@ class machine {
     void key(std::string_view last) {
         if (skip_ > 0) return;
         if (json_.active()) {
-            if (!json_.key_end(last)) twice(json_.last_key());
+            // A row's own text is only kept: what stands twice is found when it is taken apart.
+            if (!json_.key_end(last) && json_for_->kind != slot_kind::row) twice(json_.last_key());
             return;
         }
         if (!text_.empty()) {
@@ -173,16 +171,6 @@ class machine {
     }
 
   private:
-    enum class frame_kind : std::uint8_t { object, list, map, records, indexed };
-    struct frame {
-        frame_kind kind;
-        slot* place;
-        level* below;
-        member* last;   // object: the member that came last
-        slot* outside;  // what current_ was
-        std::int64_t count;
-    };
-
     void choose(std::string_view name) {
         frame& top = frames_.back();
         if (top.kind != frame_kind::object) return map_key(name);
@@ -248,6 +236,13 @@ class machine {
     void give_json(slot* s, const std::string& text);
     void capture(slot* s, std::string text);
     slot* next_element();
+    void rescue(const slot* s, std::string_view json);
+    void raw_row(std::string text);
+    void mute(std::ptrdiff_t column);
+    void unmute();
+    bool is_muted(const column* of) const;
+    bool may_be_null(std::ptrdiff_t column) const;
+    [[noreturn]] void cannot_be_null(const failure& f) const;
     void instead_of_struct(slot* s, const std::function<void(slot*)>& give);
 
     void text_value(slot* s, std::string_view text);
@@ -285,6 +280,16 @@ class machine {
     std::deque<std::unordered_set<std::string>> map_keys_;  // of the open maps that are large, by nesting
     std::size_t map_depth_ = 0;
     bool in_row_ = false;
+
+    bool mends_ = false;
+    bool replaying_ = false;        // a row that is whole is taken apart
+    std::optional<bad_row> fault_;  // of that row, the first
+    const std::function<std::string()>* raw_ = nullptr;
+    std::vector<std::pair<std::size_t, slot_kind>> muted_;  // columns of that row that take no value
+    mutable std::ptrdiff_t blamed_ = -1;                    // the column of the failure that is on its way
+    mismatches found_;
+    std::string rescued_;  // of the open row: members without its braces
+    std::string stray_;    // the key of the value that comes, where its level does not remember it
 
     instant_parser instants_;
     cell scratch_;

@@ -4,6 +4,7 @@
 #include "host/arrow/decimal.h"
 #include "host/arrow/schema.h"
 #include "host/base/error.h"
+#include "host/base/json.h"
 #include "host/base/text.h"
 #include "host/rows/machine.h"
 
@@ -79,6 +80,10 @@ void machine::text_value(slot* s, std::string_view text) {
         case slot_kind::several:
             for (slot* taker : s->takers) text_value(taker, text);
             return;
+        case slot_kind::row:
+            if (mends_ && !replaying_) return raw_row(quote_json(text));
+            break;
+        case slot_kind::rescued: return rescue(s, quote_json(text));
         case slot_kind::capture: {
             std::string quoted = "\"";
             append_escaped(quoted, text);
@@ -191,6 +196,10 @@ void machine::number_value(slot* s, std::string_view text, const std::int64_t* e
         case slot_kind::several:
             for (slot* taker : s->takers) number_value(taker, text, exact, lenient);
             return;
+        case slot_kind::row:
+            if (mends_ && !replaying_) return raw_row(std::string(text));
+            break;
+        case slot_kind::rescued: return rescue(s, text);
         case slot_kind::capture: return capture(s, std::string(text));
         default: break;
     }
@@ -212,6 +221,10 @@ void machine::bool_value(slot* s, bool value) {
         case slot_kind::several:
             for (slot* taker : s->takers) bool_value(taker, value);
             return;
+        case slot_kind::row:
+            if (mends_ && !replaying_) return raw_row(std::string(text));
+            wrong_kind(s, text);
+        case slot_kind::rescued: return rescue(s, text);
         case slot_kind::capture: return capture(s, std::string(text));
         default: wrong_kind(s, text);
     }
@@ -221,7 +234,10 @@ void machine::null_value(slot* s) {
     switch (s->kind) {
         case slot_kind::skip:
         case slot_kind::records: return;
-        case slot_kind::row: wrong_kind(s, "null");
+        case slot_kind::rescued: stray_.clear(); return;  // a null says nothing that its absence does not
+        case slot_kind::row:
+            if (mends_ && !replaying_) return raw_row("null");
+            wrong_kind(s, "null");
         case slot_kind::element: return null_value(next_element());
         case slot_kind::several:
             for (slot* taker : s->takers) null_value(taker);

@@ -8,6 +8,7 @@
 #include "host/arrow/schema.h"
 #include "host/base/error.h"
 #include "host/base/text.h"
+#include "host/rows/rescue.h"
 
 namespace lakeflow::host {
 
@@ -45,7 +46,7 @@ member* level::find(std::string_view key) {
     if (*at) return *at;
     if (learned_ >= max_learned || key.size() > max_learned_key) return nullptr;
     ++learned_;
-    return &add(key, skip_slot());
+    return &add(key, unknown);
 }
 
 member& level::add(std::string_view key, slot* target) {
@@ -64,10 +65,11 @@ bool level::remember_stray(std::string_view key) {
     return strays_.insert(std::string(key)).second;
 }
 
-plan::plan(const ArrowSchema& wanted, rows_spec s) : spec(std::move(s)) {
+plan::plan(const ArrowSchema& wanted, rows_spec s, bool rescue) : spec(std::move(s)) {
     check_schema(wanted, "rows/1");
-    schema = copy_schema(wanted);
+    schema = rescue ? with_rescued(wanted) : copy_schema(wanted);
     table = make_table(*schema.get());
+    if (rescue) rescued = static_cast<text_column*>(&table->child(table->size() - 1));
     compile_columns();
     compile_document();
     compile_conditions();
@@ -76,6 +78,7 @@ plan::plan(const ArrowSchema& wanted, rows_spec s) : spec(std::move(s)) {
 slot& plan::new_slot(slot_kind kind, std::string path) {
     slots_.emplace_back();
     slots_.back().kind = kind;
+    slots_.back().of_column = column_;
     slots_.back().path = std::move(path);
     return slots_.back();
 }
@@ -83,7 +86,14 @@ slot& plan::new_slot(slot_kind kind, std::string path) {
 level& plan::new_level(struct_column* out) {
     levels_.emplace_back();
     levels_.back().out = out;
+    levels_.back().unknown = skip_slot();
     return levels_.back();
+}
+
+// Members of the level that no column asks for are kept, under their names behind `prefix`.
+void plan::keep_unknown(level& at, const std::string& prefix) {
+    if (!rescued) return;
+    at.unknown = &new_slot(slot_kind::rescued, prefix);
 }
 
 void plan::scalar_slot(slot& s, const ArrowSchema& node, const column_rule* rule) {
@@ -135,7 +145,9 @@ slot& plan::column_slot(const ArrowSchema& node, column& out, const std::string&
     switch (id) {
         case type_id::list:
             s.kind = slot_kind::list;
+            ++repeated_;
             s.item = &column_slot(list_item(node), static_cast<list_column&>(out).child(), path + "[]", rule);
+            --repeated_;
             break;
         case type_id::map: {
             const type_id key = type_of(map_key(node)).id;
@@ -144,13 +156,17 @@ slot& plan::column_slot(const ArrowSchema& node, column& out, const std::string&
                                                         type_name(map_key(node)));
             auto& entries = static_cast<struct_column&>(static_cast<list_column&>(out).child());
             s.kind = slot_kind::map;
+            ++repeated_;
             s.item = &column_slot(map_value(node), entries.child(1), path + "{}", rule);
+            --repeated_;
             break;
         }
         case type_id::struct_: {
             auto& self = static_cast<struct_column&>(out);
             s.kind = slot_kind::object;
             s.below = &new_level(&self);
+            // Of structs in a list or a map there are many a row: what they have besides is dropped.
+            if (repeated_ == 0) keep_unknown(*s.below, path + ".");
             for (std::int64_t i = 0; i < node.n_children; ++i) {
                 const ArrowSchema& child = *node.children[i];
                 const std::string name(name_of(child));
@@ -236,12 +252,15 @@ void plan::compile_columns() {
 
     row = &new_slot(slot_kind::row, "");
     row->below = &new_level(table.get());
+    keep_unknown(*row->below, "");
     struct wiring {
         std::vector<std::string> tokens;
         slot* target;
     };
     std::vector<wiring> wires;
     for (std::size_t i = 0; i < rules.size(); ++i) {
+        if (rescued && i + 1 == rules.size()) break;  // it is no one's member
+        column_ = static_cast<std::ptrdiff_t>(i);
         const ArrowSchema& node = schema.column(static_cast<std::int64_t>(i));
         const std::string name(name_of(node));
         column& out = table->child(i);
@@ -266,6 +285,7 @@ void plan::compile_columns() {
         }
         row->below->columns.push_back(done);
     }
+    column_ = -1;
     // Structs first, then what lies on paths through them.
     std::stable_sort(wires.begin(), wires.end(),
                      [](const wiring& a, const wiring& b) { return a.tokens.size() < b.tokens.size(); });

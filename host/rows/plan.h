@@ -43,6 +43,7 @@ enum class slot_kind : std::uint8_t {
     row,
     records,  // the array of rows, or the one row
     capture,
+    rescued,  // a member that nobody asked for, and that is kept
 };
 
 struct level;
@@ -56,12 +57,13 @@ struct slot {
     bool has_form = false;
     std::int16_t precision = 0;  // decimal
     std::int16_t scale = 0;
-    column* out = nullptr;      // where it goes, if it is a column
-    level* below = nullptr;     // object: its members
-    slot* item = nullptr;       // list: the element; map: the value; records: the row
-    slot* scalar = nullptr;     // object: the member that a scalar becomes
-    std::size_t index = 0;      // capture
-    std::vector<slot*> takers;  // several
+    column* out = nullptr;          // where it goes, if it is a column
+    level* below = nullptr;         // object: its members
+    slot* item = nullptr;           // list: the element; map: the value; records: the row
+    slot* scalar = nullptr;         // object: the member that a scalar becomes
+    std::size_t index = 0;          // capture
+    std::ptrdiff_t of_column = -1;  // of the table, whose value it is or lies in
+    std::vector<slot*> takers;      // several
     const ArrowSchema* node = nullptr;
     std::string path;  // "user.id", for messages
 };
@@ -87,6 +89,7 @@ struct level {
     std::vector<completion> columns;
     std::vector<std::pair<std::int64_t, member*>> by_index;  // members whose name is an index, for arrays
     std::uint64_t object = 0;                                // counts the objects: what `seen` is compared with
+    slot* unknown = nullptr;                                 // takes the members that nobody wants
     member first;                                            // first.next: the member that came first last time
 
     // The member of that name. One that nobody wants is remembered too, to a limit: past it, null.
@@ -110,6 +113,17 @@ struct level {
     member** place(std::string_view key);
 };
 
+// A place of a document that is open.
+enum class frame_kind : std::uint8_t { object, list, map, records, indexed };
+struct frame {
+    frame_kind kind;
+    slot* place;
+    level* below;
+    member* last;   // object: the member that came last
+    slot* outside;  // what current_ was
+    std::int64_t count;
+};
+
 struct watched {
     std::string name;
     const ArrowSchema* node = nullptr;
@@ -124,7 +138,8 @@ struct condition {
 };
 
 struct plan {
-    plan(const ArrowSchema& schema, rows_spec spec);
+    // With `rescue` the table gets one more column, of the members that no column asks for (rescue.h).
+    plan(const ArrowSchema& schema, rows_spec spec, bool rescue = false);
     plan(const plan&) = delete;
     plan& operator=(const plan&) = delete;
 
@@ -139,10 +154,12 @@ struct plan {
     std::vector<condition> keep;
     std::vector<const column*> drop_columns;
     std::unordered_set<std::string> drop_keys;
+    text_column* rescued = nullptr;  // null: they are dropped
 
   private:
     slot& new_slot(slot_kind kind, std::string path);
     level& new_level(struct_column* out);
+    void keep_unknown(level& at, const std::string& prefix);
     slot& column_slot(const ArrowSchema& node, column& out, const std::string& path, const column_rule* rule);
     void scalar_slot(slot& s, const ArrowSchema& node, const column_rule* rule);
     void attach(level& at, const std::string& key, slot& s);
@@ -157,6 +174,8 @@ struct plan {
     std::deque<level> levels_;
     std::deque<cell> constants_;
     bool form_used_ = false;
+    std::ptrdiff_t column_ = -1;  // whose slots are made
+    int repeated_ = 0;            // lists and maps around them
 };
 
 // The target of members that nobody wants. Leaked: nothing of the core may run when the library is loaded or the process ends.

@@ -168,6 +168,7 @@ void batch_read::attempt(shared& s, std::uint32_t part, bool& handed_on) {
     s.stop->check();
     asked();
     plugin_connector instance(src.plugin, src.connection, src.flow, s.stop, src.pace_share);
+    instance.collect_mismatches();
     auto request = src.request;
     std::unique_ptr<plugin_reader> reader;
     switch (src.what) {
@@ -181,6 +182,13 @@ void batch_read::attempt(shared& s, std::uint32_t part, bool& handed_on) {
     for (;;) {
         asked();
         auto batch = reader->next();
+        if (auto bad = instance.take_mismatches(); !bad.empty()) {
+            std::size_t bytes = 0;
+            for (const bad_row& row : bad.rows) bytes += sizeof row + row.row.size() + row.reason.size();
+            if (!s.budget->acquire(bytes, *s.stop)) s.stop->check();
+            handed_on = true;
+            hand_on(s, {part, std::nullopt, std::move(bad), budget_share(*s.budget, bytes)});
+        }
         if (!batch) break;
         const std::int64_t came = batch->rows();
         if (came > 0) answered();  // batches without rows are no answer: they may come for ever
@@ -203,7 +211,7 @@ void batch_read::attempt(shared& s, std::uint32_t part, bool& handed_on) {
         if (came > 0) handed_on = true;  // it is counted, so it must not come twice
         if (passed.rows.rows() == 0) continue;
         if (!s.budget->acquire(bytes, *s.stop)) s.stop->check();
-        hand_on(s, {part, std::move(passed.rows), budget_share(*s.budget, bytes)});
+        hand_on(s, {part, std::move(passed.rows), {}, budget_share(*s.budget, bytes)});
     }
     if (src.what != read_source::kind::partitions) {
         auto end = reader->end_offset();
@@ -211,7 +219,7 @@ void batch_read::attempt(shared& s, std::uint32_t part, bool& handed_on) {
         s.totals.end = std::move(end);
     }
     answered();
-    hand_on(s, {part, std::nullopt, {}});
+    hand_on(s, {part, std::nullopt, {}, {}});
 }
 
 void batch_read::hand_on(shared& s, read_item item) {

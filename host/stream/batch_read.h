@@ -46,10 +46,11 @@ struct live_counts {
     std::atomic<std::int64_t> partitions_done{0};
 };
 
-// Rows of one part, or word that the part is done.
+// Rows of one part, values that did not fit, or word that the part is done.
 struct read_item {
     std::uint32_t partition = 0;
     std::optional<record_batch> rows;
+    mismatches bad;  // of rows that are in no batch, or hold null for a value
     budget_share held;
 };
 

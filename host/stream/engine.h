@@ -33,6 +33,7 @@ struct table_result {
     std::int64_t rows_again = 0;
     std::int64_t rows_above_bound = 0;
     std::int64_t rows_quarantined = 0;
+    std::int64_t values_nulled = 0;
     std::int64_t items_skipped = 0;
     std::string start = "{}";
     std::string end = "{}";

@@ -60,6 +60,7 @@ std::shared_ptr<flow_context> flow::make_context(std::int64_t init_time_us) {
     out->key_columns = settings_.spec.primary_keys;
     if (out->key_columns.empty() && table_.primary_keys) out->key_columns = *table_.primary_keys;
     out->on_mismatch = table_.on_mismatch;
+    out->rescue = table_.schema_changes == schema_policy::rescue;
     out->init_time_us = init_time_us;
     out->run_id = plan_.run_id;
     out->http = plan_.http;
@@ -78,6 +79,9 @@ void flow::prepare() {
         std::make_unique<plugin_connector>(plan_.plugin, plan_.connection, make_context(init_time_us_), job_.reading);
     settings_ = settle(plan_, table_, *planner_);
     result_.mode = to_string(settings_.spec.mode);
+    mismatch_log::about about{plan_.job,          table_.flow,        table_.destination,    plan_.run_id,
+                              plan_.init_time_us, table_.on_mismatch, table_.max_mismatches, plan_.redactor};
+    settings_.spec.mismatches = std::make_shared<mismatch_log>(std::move(about));
     target_ = plan_.destination->open(settings_.spec);
     context_ = make_context(init_time_us_);
 }

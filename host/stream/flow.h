@@ -111,6 +111,7 @@ class flow {
     std::optional<cursor_column> cursor_of_rows() const;
     void plan_batch(const batch_plan& batch);
     void commit_batch(landing_session& landing, const batch_outcome& out);
+    void count_mismatches();
     void move_on(const batch_outcome& out, plugin_connector& planner);
     void save();
     std::uint32_t epoch();
@@ -122,7 +123,8 @@ class flow {
     spool_place place() const;
     batch_outcome read_and_land(batch_plan batch,
                                 const std::function<batch_outcome(const batch_plan&, batch_sink&)>& read);
-    batch_outcome land_spooled(const spooled_batch& spooled, const std::shared_ptr<flow_context>& context, bool again);
+    batch_outcome land_spooled(const spooled_batch& spooled, const std::shared_ptr<flow_context>& context, bool again,
+                               std::int64_t nulled = 0);
     void recover_spooled();
 
     job_shared& job_;

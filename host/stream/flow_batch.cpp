@@ -63,8 +63,11 @@ flow::batch_outcome flow::with_attempts(const std::function<batch_outcome(landin
                                         std::optional<whole_batch> whole) {
     for (int tries = 1;; ++tries) {
         if (whole) whole->again = whole->again || tries > 1;
+        mismatch_log& log = *settings_.spec.mismatches;
         landing_session landing(
-            *target_, job_.writing, [this] { epoch(); }, whole);
+            *target_, job_.writing, log, [this, &log] { log.at(epoch(), stand_.committed.batch + 1, stand_.end); },
+            whole);
+        log.begin_anew();
         exhausted_ = false;
         try {
             return attempt(landing);
@@ -128,10 +131,16 @@ read_source flow::source_of(read_source::kind kind, const batch_plan& batch,
 read_totals flow::drain(read_source source, batch_sink& to, std::uint32_t first_part, const watcher& seen) {
     const bool deletes = source.what == read_source::kind::deletes;
     delete_gate tombstones(what() + " (deletes)", settings_);
+    if (deletes) settings_.spec.mismatches->begin_again();
     batch_read read(std::move(source), job_.arena, job_.budget, job_.reading, live_);
     try {
         while (auto item = read.next()) {
-            if (!item->rows) {
+            if (!item->bad.empty()) {
+                auto& bad = item->bad;
+                settings_.spec.mismatches->count({static_cast<std::int64_t>(bad.rows.size()), 0, bad.nulled},
+                                                 bad.rows.empty() ? std::string() : bad.rows.back().reason);
+                if (!bad.rows.empty()) to.add_bad(std::move(bad.rows));
+            } else if (!item->rows) {
                 if (!deletes) to.part_done(first_part + item->partition);
             } else if (deletes) {
                 to.add_deletes(tombstones.pass(std::move(*item->rows)));
@@ -225,7 +234,7 @@ void flow::plan_batch(const batch_plan& batch) {
 }
 
 void flow::commit_batch(landing_session& landing, const batch_outcome& out) {
-    if (!landing.open()) return;  // nothing came: the position moves in the state alone
+    if (!landing.open()) return count_mismatches();  // nothing came: the position moves in the state alone
     job_.state->check_held();
     const position next{epoch(), stand_.committed.batch + 1, out.end, out.deletes_end};
     const auto landed = landing.commit(next);
@@ -235,6 +244,7 @@ void flow::commit_batch(landing_session& landing, const batch_outcome& out) {
         ++result_.batches;
         ++shown_batches_;
     }
+    count_mismatches();
     result_.rows_read += out.came - out.above - landed.rows_again;
     result_.rows_landed += landed.rows_landed;
     result_.rows_again += landed.rows_again;
@@ -254,6 +264,13 @@ void flow::commit_batch(landing_session& landing, const batch_outcome& out) {
                                " rows, " + std::to_string(landed.rows_landed) + " landed" +
                                (landed.version.empty() ? "" : ", version " + landed.version));
     landed_ = true;
+}
+
+void flow::count_mismatches() {
+    const auto met = settings_.spec.mismatches->committed();
+    result_.rows_read += met.read;
+    result_.rows_quarantined += met.read + met.refused;
+    result_.values_nulled += met.nulled;
 }
 
 // After the destination's transaction: the commit mark, then the plugin's commit, then the laws.

@@ -11,8 +11,8 @@ namespace {
 // What leaves the spool passes the gate that it did not pass on its way in.
 class from_spool final : public batch_sink {
   public:
-    from_spool(std::shared_ptr<const gate> passing, landing_session& landing)
-        : passing_(std::move(passing)), landing_(landing) {}
+    from_spool(std::shared_ptr<const gate> passing, landing_session& landing, mismatch_log& mismatches)
+        : passing_(std::move(passing)), landing_(landing), mismatches_(mismatches) {}
 
     void add(std::uint32_t part, record_batch rows) override {
         auto passed = passing_->pass(std::move(rows));
@@ -20,6 +20,10 @@ class from_spool final : public batch_sink {
         if (passed.rows.rows() > 0) landing_.add(part, std::move(passed.rows));
     }
     void add_deletes(record_batch rows) override { landing_.add_deletes(std::move(rows)); }
+    void add_bad(std::vector<bad_row> rows) override {
+        mismatches_.count({static_cast<std::int64_t>(rows.size()), 0, 0}, rows.empty() ? "" : rows.back().reason);
+        landing_.add_bad(std::move(rows));
+    }
     void part_done(std::uint32_t part) override { landing_.part_done(part); }
     void start_over() override { landing_.start_over(); }
     void ensure_open() override { landing_.ensure_open(); }
@@ -29,6 +33,7 @@ class from_spool final : public batch_sink {
   private:
     std::shared_ptr<const gate> passing_;
     landing_session& landing_;
+    mismatch_log& mismatches_;
     std::int64_t above_ = 0;
 };
 
@@ -74,15 +79,16 @@ flow::batch_outcome flow::read_and_land(batch_plan batch,
     spooled.tombstones = out.tombstones;
     spooled.parts = static_cast<std::uint32_t>(out.parts);
     job_.state->check_held();
-    auto landed = land_spooled(spool.finish(std::move(spooled)), batch.context, false);
+    const auto nulled = settings_.spec.mismatches->batch().nulled;
+    auto landed = land_spooled(spool.finish(std::move(spooled)), batch.context, false, nulled);
     landed.last = out.last;
     return landed;
 }
 
 // From the spool into the table, in one commit; the spool is kept until the state has its mark. `again`: a run before this one may
-// have tried it.
+// have tried it. `nulled`: cells that hold null for a value, as the read has counted.
 flow::batch_outcome flow::land_spooled(const spooled_batch& spooled, const std::shared_ptr<flow_context>& context,
-                                       bool again) {
+                                       bool again, std::int64_t nulled) {
     batch_plan batch;
     batch.start = spooled.start;
     batch.end = spooled.end;
@@ -101,7 +107,8 @@ flow::batch_outcome flow::land_spooled(const spooled_batch& spooled, const std::
         out.rows = spooled.rows - spooled.again;
         out.tombstones = spooled.tombstones;
         out.parts = spooled.parts;
-        from_spool sink(make_gate(batch, batch.end), landing);
+        settings_.spec.mismatches->count({0, 0, nulled}, "");
+        from_spool sink(make_gate(batch, batch.end), landing, *settings_.spec.mismatches);
         replay_spooled(place(), spooled, settings_.source_schema, sink);
         out.above = sink.above();
         commit_batch(landing, out);

@@ -7,8 +7,11 @@
 #include <memory>
 #include <optional>
 #include <semaphore>
+#include <utility>
+#include <vector>
 
 #include "host/land/destination.h"
+#include "host/land/quarantine.h"
 
 namespace lakeflow::host {
 
@@ -20,6 +23,8 @@ class batch_sink {
     virtual void ensure_open() {}
     virtual void add(std::uint32_t part, record_batch rows) = 0;
     virtual void add_deletes(record_batch rows) = 0;
+    // Rows that are put aside: a value of theirs does not fit.
+    virtual void add_bad(std::vector<bad_row> rows) = 0;
     virtual void part_done(std::uint32_t part) = 0;
     // Forgets what has come so far.
     virtual void start_over() = 0;
@@ -28,9 +33,9 @@ class batch_sink {
 class landing_session final : public batch_sink {
   public:
     // `ready` runs before the target's batch is opened: it makes sure of the epoch. `whole` is of a batch that was read to its end.
-    landing_session(target& to, std::counting_semaphore<>& writing, std::function<void()> ready,
-                    std::optional<whole_batch> whole = {})
-        : target_(to), writing_(writing), ready_(std::move(ready)), whole_(std::move(whole)) {}
+    landing_session(target& to, std::counting_semaphore<>& writing, mismatch_log& mismatches,
+                    std::function<void()> ready, std::optional<whole_batch> whole = {})
+        : target_(to), writing_(writing), mismatches_(mismatches), ready_(std::move(ready)), whole_(std::move(whole)) {}
 
     bool open() const noexcept { return landing_ != nullptr; }
     void ensure_open() override {
@@ -42,6 +47,7 @@ class landing_session final : public batch_sink {
     void start_over() override {
         const writer place(writing_);
         landing_.reset();
+        mismatches_.begin_anew();
     }
     void add(std::uint32_t part, record_batch rows) override {
         ensure_open();
@@ -52,6 +58,11 @@ class landing_session final : public batch_sink {
         ensure_open();
         const writer place(writing_);
         landing_->add_deletes(std::move(rows));
+    }
+    void add_bad(std::vector<bad_row> rows) override {
+        ensure_open();
+        const writer place(writing_);
+        landing_->quarantine(mismatches_.rows(rows));
     }
     void part_done(std::uint32_t part) override {
         if (!landing_) return;
@@ -85,6 +96,7 @@ class landing_session final : public batch_sink {
 
     target& target_;
     std::counting_semaphore<>& writing_;
+    mismatch_log& mismatches_;
     std::function<void()> ready_;
     std::optional<whole_batch> whole_;
     std::unique_ptr<landing> landing_;

@@ -38,7 +38,8 @@ struct table_plan {
     std::vector<std::string> columns;  // empty: all. Names match without regard to case unless two differ only by it
     std::string limits;                // JSON as in lf_latest_args; empty: the plugin's default_read_limit, else all
     mismatch_policy on_mismatch = mismatch_policy::fail;
-    bool allow_empty = false;  // snapshot: may leave a table that has rows without any
+    std::optional<std::int64_t> max_mismatches;  // of a run; past it the flow fails
+    bool allow_empty = false;                    // snapshot: may leave a table that has rows without any
     double max_delete_ratio = 1;
     std::vector<std::string> track;  // scd2; empty: all columns
     schema_policy schema_changes = schema_policy::evolve;

@@ -8,6 +8,7 @@
 #include "host/base/error.h"
 #include "host/base/text.h"
 #include "host/duck/sql.h"
+#include "host/rows/rescue.h"
 #include "host/scan/negotiate.h"
 #include "host/scan/sql_tree.h"
 #include "host/stream/gate.h"
@@ -105,6 +106,7 @@ void choose_columns(const table_plan& table, flow_settings& s, const std::vector
     const bool sequenced = s.spec.mode == land_mode::scd1 || s.spec.mode == land_mode::scd2;
     if (sequenced && !s.spec.sequence_by.empty()) land(s.spec.sequence_by, "sequence_by");
     for (const auto& name : s.spec.track) land(name, "track");
+    if (table.schema_changes == schema_policy::rescue) landed.back() = true;
     for (std::size_t i = 0; i < names.size(); ++i) {
         if (landed[i]) s.columns.push_back(static_cast<std::int64_t>(i));
     }
@@ -113,20 +115,30 @@ void choose_columns(const table_plan& table, flow_settings& s, const std::vector
 // The plugin takes over what it can; the rest is applied to each batch before it is landed.
 void settle_where(const run_plan& plan, const table_plan& table, plugin_connector& connector, flow_settings& s) {
     if (table.where.empty()) return;
-    if (s.spec.mode == land_mode::snapshot) {
-        refuse("config.not_supported", table,
-               "where with mode = \"snapshot\" is not built yet: a snapshot of a part must not delete the rest",
-               "use append or scd1");
-    }
     scan_wish wish;
-    wish.filters = where_of(duck::parse_where(plan.duckdb_library, table.where), *s.source_schema, table.where);
-    for (std::int64_t i = 0; i < s.source_schema->columns(); ++i) wish.columns.push_back(i);
+    wish.filters = where_of(duck::parse_where(plan.duckdb_library, table.where), *s.plugin_schema, table.where);
+    for (std::int64_t i = 0; i < s.plugin_schema->columns(); ++i) wish.columns.push_back(i);
     const std::string what = plan.plugin->id + "/" + table.source;
     const auto choice = negotiate(
-        wish, s.source_schema,
+        wish, s.plugin_schema,
         [&](const std::string& request) { return connector.plan_scan(table.source, table.options, request); }, what);
     s.scan = choice.scan;
     s.filter = std::make_shared<const row_filter>(*s.source_schema, choice.residual, choice.exact, what);
+    if (s.spec.mode != land_mode::snapshot || wish.filters.empty()) return;
+    // The snapshot of a part: what lies outside stays, so the destination has to tell it by the columns that it holds.
+    auto whole = wish.filters.size() == 1 ? wish.filters.front() : make_list(predicate_op::and_, wish.filters);
+    std::vector<column_path> named;
+    add_columns(whole, named);
+    for (const auto& path : named) {
+        const auto at = find_column(*s.source_schema->get(), path.front());
+        if (std::find(s.columns.begin(), s.columns.end(), at) != s.columns.end()) continue;
+        refuse("config.columns", table,
+               "where asks for column '" + path.front() +
+                   "', which `columns` leaves out: a snapshot deletes only rows that pass, and the table could not "
+                   "tell them",
+               "land that column too");
+    }
+    s.spec.filter = std::make_shared<const predicate>(std::move(whole));
 }
 
 read_path choose_path(const plugin& p, bool partitioned, bool snapshot) {
@@ -149,6 +161,9 @@ flow_settings settle(const run_plan& plan, const table_plan& table, plugin_conne
     s.metadata = connector.metadata(table.source, table.options);
     check_read_schema(table, s.metadata);
     s.source_schema = std::make_shared<const arrow_schema>(connector.table_schema(table.source, table.options));
+    s.plugin_schema = s.source_schema;
+    if (table.schema_changes == schema_policy::rescue)
+        s.source_schema = std::make_shared<const arrow_schema>(with_rescued(*s.plugin_schema->get()));
     s.snapshot = s.metadata.ingestion == ingestion_type::snapshot;
     if (s.metadata.ingestion == ingestion_type::cdc_with_deletes) {
         if (!plan.plugin->has_deletes()) {

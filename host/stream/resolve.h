@@ -25,6 +25,7 @@ struct flow_settings {
     flow_spec spec;
     table_metadata metadata;
     read_path path = read_path::simple;
+    std::shared_ptr<const arrow_schema> plugin_schema;  // as the plugin has it, without rescued members
     bool snapshot = false;                              // the offset is a validator
     bool deletes = false;                               // read_table_deletes is called
     bool validator = false;                             // snapshot_batch: latest_offset exists

@@ -23,6 +23,7 @@ constexpr std::size_t file_bytes = std::size_t{4}
 constexpr char kind_rows = 'r';
 constexpr char kind_deletes = 'd';
 constexpr char kind_done = 'e';
+constexpr char kind_bad = 'q';
 
 [[noreturn]] void corrupt(const std::string& file, const std::string& why) {
     throw failure("state.corrupt", "the spooled batch " + file + " " + why,
@@ -69,6 +70,36 @@ T take_number(std::string_view& from, const std::string& file) {
     std::memcpy(&value, from.data(), sizeof value);
     from.remove_prefix(sizeof value);
     return value;
+}
+
+void put_text(std::string& out, const std::string& text) {
+    put_number(out, static_cast<std::uint64_t>(text.size()));
+    out += text;
+}
+
+std::string take_text(std::string_view& from, const std::string& file) {
+    const auto size = take_number<std::uint64_t>(from, file);
+    if (size > from.size()) corrupt(file, "ends inside an entry");
+    std::string out(from.substr(0, size));
+    from.remove_prefix(size);
+    return out;
+}
+
+std::string encode_bad(const std::vector<bad_row>& rows) {
+    std::string out;
+    for (const bad_row& b : rows) {
+        for (const std::string* part : {&b.row, &b.reason, &b.code, &b.column}) put_text(out, *part);
+    }
+    return out;
+}
+
+std::vector<bad_row> decode_bad(std::string_view bytes, const std::string& file) {
+    std::vector<bad_row> out;
+    while (!bytes.empty()) {
+        bad_row& b = out.emplace_back();
+        for (std::string* part : {&b.row, &b.reason, &b.code, &b.column}) *part = take_text(bytes, file);
+    }
+    return out;
 }
 
 std::string text(const json::object& o, std::string_view key) { return std::string(o.at(key).as_string()); }
@@ -163,9 +194,15 @@ void spool_writer::part_done(std::uint32_t part) {
     if (entries_ > 0) put(kind_done, part, nullptr);
 }
 
+void spool_writer::add_bad(std::vector<bad_row> rows) { put(kind_bad, 0, encode_bad(rows)); }
+
 void spool_writer::put(char kind, std::uint32_t part, const record_batch* rows) {
     std::string body;
     if (rows) encode_rows(*rows->schema->get(), *rows->array.get(), body);
+    put(kind, part, body);
+}
+
+void spool_writer::put(char kind, std::uint32_t part, const std::string& body) {
     if (written_ + pending_.size() + body.size() > place_.limit) {
         throw failure(
             error{"state.spool_full",
@@ -271,6 +308,8 @@ void replay_spooled(const spool_place& place, const spooled_batch& batch,
                 to.add(part, {source, decode_rows(*source->get(), rows, file)});
             } else if (kind == kind_deletes && tombstones) {
                 to.add_deletes({tombstones, decode_rows(*tombstones->get(), rows, file)});
+            } else if (kind == kind_bad) {
+                to.add_bad(decode_bad(rows, file));
             } else if (kind == kind_done) {
                 to.part_done(part);
             } else {

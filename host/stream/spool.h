@@ -67,6 +67,7 @@ class spool_writer final : public batch_sink {
     // Throws state.spool_full past the limit, state.io.
     void add(std::uint32_t part, record_batch rows) override;
     void add_deletes(record_batch rows) override;
+    void add_bad(std::vector<bad_row> rows) override;
     void part_done(std::uint32_t part) override;
     void start_over() override;
 
@@ -76,6 +77,7 @@ class spool_writer final : public batch_sink {
 
   private:
     void put(char kind, std::uint32_t part, const record_batch* rows);
+    void put(char kind, std::uint32_t part, const std::string& body);
     void flush();
 
     spool_place place_;

@@ -103,6 +103,58 @@ void expect_corrupt(engine_bench& b, const std::string& named) {
 
 BOOST_AUTO_TEST_SUITE(spool)
 
+// Every fifth row does not fit: it goes around the plugin as the decoder has it, and through the spool.
+void plant_bad_rows(engine_bench& b) {
+    b.plugin.read_table = [inner = b.plugin.read_table](const script_call& call) {
+        auto read = inner(call);
+        mismatches found;
+        for (auto& batch : read.batches) {
+            std::erase_if(batch, [&](const cells& row) {
+                const auto c = std::get<std::int64_t>(row[1]);
+                if (c % 5 == 0)
+                    found.rows.push_back({std::to_string(c), "row " + std::to_string(c), "value.mismatch", ""});
+                return c % 5 == 0;
+            });
+        }
+        found.nulled = 1;
+        call.instance->context->mismatches->add(std::move(found));
+        return read;
+    };
+}
+
+BOOST_AUTO_TEST_CASE(rows_that_are_put_aside_pass_through_the_spool) {
+    engine_bench b;
+    number_source source(b.plugin, 25);
+    std::atomic<int> readings{0};
+    serve(b, source, kind::simple, readings);
+    plant_bad_rows(b);
+    const auto plan = [&](std::optional<std::int64_t> most) {
+        auto table = limited(b);
+        table.on_mismatch = mismatch_policy::quarantine;
+        table.max_mismatches = most;
+        return b.plan({table});
+    };
+    const auto refused = run_job(plan(2));
+    BOOST_TEST(refused.exit_code == 1);
+    BOOST_TEST(refused.tables[0].error->code == "value.mismatch");
+    BOOST_TEST(refused.tables[0].rows_landed == 0);
+    BOOST_TEST(files_of(spool_of(b)).empty());
+    b.io = std::make_shared<breaking_effects>(std::make_shared<quick_effects>());
+    b.lake->step = [](const std::string& name) {
+        if (name == "commit before") throw crashed{};
+    };
+    run_job(plan({}));
+    b.lake->step = [](const std::string&) {};
+    BOOST_REQUIRE(fs::exists(spool_of(b) / "batch"));
+    const auto result = run_job(plan({}));
+    BOOST_TEST(result.exit_code == 0);
+    BOOST_TEST(b.lake->values("issues", "id").size() == 20u);
+    BOOST_TEST(b.lake->values("issues__quarantine", "row") == (std::vector<std::string>{"10", "15", "20", "25", "5"}),
+               boost::test_tools::per_element());
+    BOOST_TEST(result.tables[0].rows_quarantined == 5);
+    BOOST_TEST(result.tables[0].rows_read == 25);
+}
+
 BOOST_AUTO_TEST_CASE(a_table_that_cannot_be_read_again_loads_and_leaves_nothing_behind) {
     for (const auto k : {kind::simple, kind::partitions, kind::scd1, kind::deletes}) {
         engine_bench b;

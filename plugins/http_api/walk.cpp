@@ -217,6 +217,7 @@ void walk::load() {
     }
     rows_.decode(answer);
     const rows_stats stats = rows_.stats();
+    bad_ += stats.bad;
     watch_cursor(stats);
     refuse_repetition(stats);
     for (const std::string& name : watched_) {

@@ -100,6 +100,7 @@ class walk {
     std::optional<std::int64_t> left_;
     std::unordered_set<std::uint64_t> seen_;   // of requests
     std::unordered_set<std::uint64_t> known_;  // of keys
+    std::int64_t bad_ = 0;                     // rows that came and are put aside
     std::string signature_;
     int repeated_ = 0;
     json last_;

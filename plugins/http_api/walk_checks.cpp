@@ -124,7 +124,7 @@ void walk::count_keys(const batch& rows) {
 }
 
 std::int64_t walk::distinct() const {
-    return counts_ && known_.size() < most_keys ? static_cast<std::int64_t>(known_.size()) : rows();
+    return counts_ && known_.size() < most_keys ? static_cast<std::int64_t>(known_.size()) + bad_ : rows();
 }
 
 // What the service states now: asked again where its pages do not say it.

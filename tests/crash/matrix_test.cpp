@@ -39,7 +39,7 @@ constexpr unsigned seconds_of_a_child = 120;
 // What a destination does not do, and says so before a byte is read. One that learns a mode leaves this list.
 const std::set<std::pair<mode, lake>> refused = {
     {mode::scd1, lake::jsonl},     {mode::scd2, lake::jsonl},        {mode::deletes, lake::jsonl},
-    {mode::scd2, lake::connector}, {mode::deletes, lake::connector},
+    {mode::scd2, lake::connector}, {mode::deletes, lake::connector}, {mode::quarantine, lake::connector},
 };
 
 // What is planted: a fate of the shim, or a commit of the destination that is done and not heard of.
@@ -185,6 +185,9 @@ void look_and_run_again(const std::string& root, const planted& p, report& out) 
     // A run that said that all is well has landed all.
     if (out.exit_code == 0 && between.value_or(rows{}) != oracle(p.of->m, ages.second))
         out.blame("the run succeeded, and the table lacks rows: " + words(between));
+    // A row that was put aside stands there once, and is not lost.
+    if (out.exit_code == 0 && read_aside(root, p.of->l) != aside(p.of->m, ages.second))
+        out.blame("the run succeeded, and the side table is not what it must be");
     if (p.what == plant::kill_and_lose_state) fs::remove_all(root + "/state");
     const auto result = run(root, p.of->m, p.of->l, ages.last);
     if (result.exit_code != 0) {
@@ -195,6 +198,8 @@ void look_and_run_again(const std::string& root, const planted& p, report& out) 
     const auto wanted = oracle(p.of->m, ages.last);
     if (found.value_or(rows{}) != wanted)
         out.blame("the next run leaves " + words(found) + ", wanted " + words(wanted) + "; between: " + words(between));
+    if (const auto put = read_aside(root, p.of->l); put != aside(p.of->m, ages.last))
+        out.blame("the next run leaves " + std::to_string(put.size()) + " rows aside");
 }
 
 // ---- in the parent, which has one thread and only forks
@@ -306,7 +311,7 @@ class matrix {
         use_postgres(server_.dsn());
         for (const auto l : {lake::delta, lake::duckdb, lake::jsonl, lake::postgres, lake::connector}) {
             for (const auto m : {mode::append_simple, mode::append_partitions, mode::append_checkpoint, mode::scd1,
-                                 mode::scd2, mode::snapshot, mode::deletes}) {
+                                 mode::scd2, mode::snapshot, mode::deletes, mode::quarantine}) {
                 if (m == mode::append_checkpoint && l != lake::delta) continue;
                 cells_.push_back({m, l, false, 0, 0, {}, 0, 0});
             }

@@ -31,6 +31,7 @@ constexpr auto cursor = R"("cursor_field":"c","offset_cursor":{"member":"c","for
 
 std::int64_t key_of(std::int64_t c) { return 1 + c * 5 % keys; }
 std::string text_of(std::int64_t c) { return "event " + std::to_string(c); }
+std::string bad_text(std::int64_t c) { return "{\"c\":" + std::to_string(c) + "}"; }
 
 // Tombstones come in rounds; each removes two keys as they were at an age.
 struct tombstone {
@@ -82,6 +83,11 @@ rows versions(int events) {
 rows state_of(mode m, int events, int rounds_to) {
     rows out;
     switch (m) {
+        case mode::quarantine:
+            for (std::int64_t c = 1; c <= events; ++c) {
+                if (c % 4 != 0) out.emplace(c, c, "n");
+            }
+            return out;
         case mode::append_simple:
         case mode::append_partitions:
         case mode::append_checkpoint:
@@ -126,6 +132,23 @@ void serve(scripted_plugin& plugin, number_source& source, mode m, int age) {
                 if (call.end) end = number_source::number(call.end);
                 auto read = source.pages(start, std::min<std::int64_t>(end + too_many, source.size()));
                 read.end = end == 0 ? "{}" : number_source::offset(end);
+                return read;
+            };
+            return;
+        case mode::quarantine:
+            plugin.metadata = metadata("append");
+            source.serve_partitions(2);
+            plugin.read_partition = [inner = plugin.read_partition](const script_call& call) {
+                auto read = inner(call);
+                mismatches found;
+                for (auto& batch : read.batches) {
+                    std::erase_if(batch, [&](const cells& r) {
+                        const auto c = std::get<std::int64_t>(r[1]);
+                        if (c % 4 == 0) found.rows.push_back({bad_text(c), "planted", "value.mismatch", "c"});
+                        return c % 4 == 0;
+                    });
+                }
+                call.instance->context->mismatches->add(std::move(found));
                 return read;
             };
             return;
@@ -182,6 +205,7 @@ class unheard_landing final : public landing {
     void add(std::uint32_t partition, record_batch batch) override { inner_->add(partition, std::move(batch)); }
     void add_deletes(record_batch batch) override { inner_->add_deletes(std::move(batch)); }
     error give_up(error why) override { return inner_->give_up(std::move(why)); }
+    void quarantine(record_batch batch) override { inner_->quarantine(std::move(batch)); }
     void partition_done(std::uint32_t partition) override { inner_->partition_done(partition); }
     land_result commit(const position& next) override {
         const auto out = inner_->commit(next);
@@ -253,11 +277,21 @@ std::string text_column(bool versioned) {
     return versioned ? R"(name || coalesce(' until ' || CAST("__END_AT" AS VARCHAR), ''))" : "name";
 }
 
-rows query(duck::connection& c, const std::string& from) {
+// What of a table is looked at.
+struct view {
+    std::string table;
+    bool aside = false;
+
+    std::string columns(bool versioned) const { return aside ? R"(0, 0, "row")" : "id, c, " + text_column(versioned); }
+};
+const view main_table{"numbers", false};
+const view side_table{"numbers__quarantine", true};
+
+rows query(duck::connection& c, const view& of, const std::string& from) {
     rows out;
     const bool versioned =
         c.integer("SELECT count(*) FROM (DESCRIBE SELECT * FROM " + from + ") WHERE column_name = '__END_AT'") == 1;
-    for (auto found = c.query("SELECT id, c, " + text_column(versioned) + " FROM " + from); found.next();)
+    for (auto found = c.query("SELECT " + of.columns(versioned) + " FROM " + from); found.next();)
         out.emplace(found[0].integer(), found[1].integer(), std::string(found[2].text()));
     return out;
 }
@@ -270,16 +304,15 @@ answer ask(PGconn* server, const std::string& sql) {
     return out;
 }
 
-std::optional<rows> read_postgres(const std::string& schema) {
+std::optional<rows> read_postgres(const view& of, const std::string& schema) {
     const std::unique_ptr<PGconn, decltype(&PQfinish)> server(PQconnectdb(postgres_dsn.c_str()), &PQfinish);
     const auto columns = ask(server.get(), "SELECT column_name FROM information_schema.columns WHERE table_schema = '" +
-                                               schema + "' AND table_name = 'numbers'");
+                                               schema + "' AND table_name = '" + of.table + "'");
     if (PQntuples(columns.get()) == 0) return std::nullopt;
     bool versioned = false;
     for (int i = 0; i < PQntuples(columns.get()); ++i)
         versioned = versioned || std::string_view(PQgetvalue(columns.get(), i, 0)) == "__END_AT";
-    const auto found =
-        ask(server.get(), "SELECT id, c, " + text_column(versioned) + " FROM \"" + schema + "\".numbers");
+    const auto found = ask(server.get(), "SELECT " + of.columns(versioned) + " FROM \"" + schema + "\"." + of.table);
     rows out;
     for (int i = 0; i < PQntuples(found.get()); ++i) {
         const auto number = [&](int column) { return std::stoll(PQgetvalue(found.get(), i, column)); };
@@ -289,7 +322,7 @@ std::optional<rows> read_postgres(const std::string& schema) {
 }
 
 // The files that the log names, by plain JSON.
-std::optional<rows> read_delta(const fs::path& table) {
+std::optional<rows> read_delta(const view& of, const fs::path& table) {
     std::set<std::string> commits;
     std::error_code none;
     for (const auto& entry : fs::directory_iterator(table / "_delta_log", none)) {
@@ -311,33 +344,39 @@ std::optional<rows> read_delta(const fs::path& table) {
     if (list.empty()) return rows{};
     static const auto memory = duck::database::open({});
     auto c = memory->connect();
-    return query(c, "read_parquet([" + list + "])");
+    return query(c, of, "read_parquet([" + list + "])");
 }
 
-std::optional<rows> read_duckdb(const fs::path& file) {
+std::optional<rows> read_duckdb(const view& of, const fs::path& file) {
     if (!fs::exists(file)) return std::nullopt;
     duck::database_options options;
     options.path = file.string();
     options.read_only = true;
     auto c = duck::database::open(options)->connect();
-    if (c.integer("SELECT count(*) FROM duckdb_tables() WHERE table_name = 'numbers'") == 0) return std::nullopt;
-    return query(c, "numbers");
+    if (c.integer("SELECT count(*) FROM duckdb_tables() WHERE table_name = " + duck::quote_text(of.table)) == 0)
+        return std::nullopt;
+    return query(c, of, of.table);
 }
 
 // What lies past the length that was committed is the left-over of a dead run.
-std::optional<rows> read_jsonl(const fs::path& folder) {
-    if (!fs::exists(folder / "numbers.jsonl")) return std::nullopt;
-    const auto side = file_text(folder / ".numbers.jsonl.lakeflow");
+std::optional<rows> read_jsonl(const view& of, const fs::path& folder) {
+    const auto name = of.table + ".jsonl";
+    if (!fs::exists(folder / name)) return std::nullopt;
+    const auto side = file_text(folder / ("." + name + ".lakeflow"));
     if (side.empty()) return std::nullopt;
     const auto committed = boost::json::parse(side).as_object().at("length").as_int64();
-    auto text = file_text(folder / "numbers.jsonl");
+    auto text = file_text(folder / name);
     if (committed > static_cast<std::int64_t>(text.size()))
         throw std::runtime_error("rows were committed and are gone");
     std::stringstream lines(text.substr(0, static_cast<std::size_t>(committed)));
     rows out;
     for (std::string line; std::getline(lines, line);) {
         const auto r = boost::json::parse(line).as_object();
-        out.emplace(r.at("id").as_int64(), r.at("c").as_int64(), r.at("name").as_string().c_str());
+        if (of.aside) {
+            out.emplace(0, 0, r.at("row").as_string().c_str());
+        } else {
+            out.emplace(r.at("id").as_int64(), r.at("c").as_int64(), r.at("name").as_string().c_str());
+        }
     }
     return out;
 }
@@ -352,6 +391,17 @@ std::optional<rows> read_service(const std::string& folder) {
     return out;
 }
 
+std::optional<rows> read(const view& of, const std::string& root, lake l) {
+    switch (l) {
+        case lake::delta: return read_delta(of, root + "/lake/" + of.table);
+        case lake::duckdb: return read_duckdb(of, root + "/lake.duckdb");
+        case lake::jsonl: return read_jsonl(of, root + "/lake");
+        case lake::postgres: return read_postgres(of, schema_of(root));
+        case lake::connector: return of.aside ? std::nullopt : read_service(root + "/service");
+    }
+    return std::nullopt;
+}
+
 }  // namespace
 
 std::string_view name(mode m) {
@@ -363,6 +413,7 @@ std::string_view name(mode m) {
         case mode::scd2: return "scd2";
         case mode::snapshot: return "snapshot";
         case mode::deletes: return "scd1 + deletes";
+        case mode::quarantine: return "quarantine";
     }
     return "";
 }
@@ -431,6 +482,7 @@ host::run_result run(const std::string& root, mode m, lake l, int age, lost how,
     table.flow = table.source = table.destination = "numbers";
     if (m == mode::scd2) table.mode = land_mode::scd2;
     if (m != mode::snapshot) table.limits = "{\"max_rows\":" + std::to_string(limit) + "}";
+    if (m == mode::quarantine) table.on_mismatch = mismatch_policy::quarantine;
     plan.tables = {table};
     plan.state_directory = root + "/state";
     plan.tuning.first_backoff = std::chrono::milliseconds(1);
@@ -445,15 +497,13 @@ host::run_result run(const std::string& root, mode m, lake l, int age, lost how,
     return run_job(plan);
 }
 
-std::optional<rows> read_back(const std::string& root, lake l) {
-    switch (l) {
-        case lake::delta: return read_delta(root + "/lake/numbers");
-        case lake::duckdb: return read_duckdb(root + "/lake.duckdb");
-        case lake::jsonl: return read_jsonl(root + "/lake");
-        case lake::postgres: return read_postgres(schema_of(root));
-        case lake::connector: return read_service(root + "/service");
-    }
-    return std::nullopt;
+std::optional<rows> read_back(const std::string& root, lake l) { return read(main_table, root, l); }
+rows read_aside(const std::string& root, lake l) { return read(side_table, root, l).value_or(rows{}); }
+
+rows aside(mode m, int age) {
+    rows out;
+    for (std::int64_t c = 4; m == mode::quarantine && c <= age; c += 4) out.emplace(0, 0, bad_text(c));
+    return out;
 }
 
 }  // namespace lakeflow::crash

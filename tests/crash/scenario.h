@@ -14,8 +14,8 @@
 namespace lakeflow::crash {
 
 // Append on both paths, with a plugin that reads rows above the end of its batch (contract 8); and a table whose log gets a
-// checkpoint while it is watched.
-enum class mode { append_simple, append_partitions, append_checkpoint, scd1, scd2, snapshot, deletes };
+// checkpoint while it is watched; and one that puts every fourth row aside.
+enum class mode { append_simple, append_partitions, append_checkpoint, scd1, scd2, snapshot, deletes, quarantine };
 // connector: a service that keeps what it is sent in files, so that its own effects are among those at which a process dies.
 enum class lake { delta, duckdb, jsonl, postgres, connector };
 std::string_view name(mode m);
@@ -49,5 +49,8 @@ host::run_result run(const std::string& root, mode m, lake l, int age, lost how 
 
 // The table below `root` as it stands: nothing if there is none. Throws what a reader of damaged files throws.
 std::optional<rows> read_back(const std::string& root, lake l);
+// Its side table: the texts of the rows that were put aside, with nothing before them; and what it must hold at the end of a run.
+rows read_aside(const std::string& root, lake l);
+rows aside(mode m, int age);
 
 }  // namespace lakeflow::crash

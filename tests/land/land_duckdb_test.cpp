@@ -193,6 +193,15 @@ BOOST_AUTO_TEST_CASE(a_table_grows_with_its_source) {
     BOOST_TEST(l.ask("SELECT count(*)::VARCHAR FROM t WHERE id = 5") == texts{"1"}, boost::test_tools::per_element());
 }
 
+BOOST_AUTO_TEST_CASE(a_struct_that_grows_is_refused_by_name) {
+    const lake l;
+    l.run("CREATE TABLE t (id BIGINT, s STRUCT(a INTEGER))");
+    flow_spec flow = flow_of("id BIGINT, s STRUCT<a: INT, b: STRING>", land_mode::scd1);
+    const error e = refusal([&] { make_destination(l.options, {}, nullptr)->open(flow); });
+    BOOST_TEST(e.code == "destination.schema");
+    BOOST_TEST((has(e.message, "column s") && has(e.message, "STRUCT(a INTEGER)")), e.message);
+}
+
 BOOST_AUTO_TEST_CASE(guards_of_a_snapshot) {
     const lake l;
     flow_spec flow = flow_of("id BIGINT, v STRING", land_mode::snapshot);

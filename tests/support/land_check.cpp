@@ -214,6 +214,7 @@ class checker {
 
 std::vector<std::uint64_t> history_seeds(std::uint64_t count) {
     std::uint64_t first = 1;
+    const std::uint64_t fresh = std::getenv("LAKEFLOW_LAND_SEEDS") ? 0 : 1 + count / 4;
     if (const char* wanted = std::getenv("LAKEFLOW_LAND_SEEDS")) {
         const auto bounds = split(wanted, '-');
         first = static_cast<std::uint64_t>(parse_int(bounds.front()).value());
@@ -221,6 +222,8 @@ std::vector<std::uint64_t> history_seeds(std::uint64_t count) {
     }
     std::vector<std::uint64_t> seeds;
     for (std::uint64_t seed = first; seed <= count; ++seed) seeds.push_back(seed);
+    std::random_device chance;
+    for (std::uint64_t i = 0; i < fresh; ++i) seeds.push_back(1'000'000 + chance() % 1'000'000'000);
     return seeds;
 }
 

@@ -115,7 +115,7 @@ std::string postgres_row_text(const flow_spec& flow);
 // share one destination. Fails the Boost test, with the seed in its context.
 void check_destination(destination& to, const history_options& options, std::uint64_t seed, const row_reader& read);
 
-// 1 to `count`, or what LAKEFLOW_LAND_SEEDS says: "17" alone, or "1-2000".
+// 1 to `count` and some that are new each time, or what LAKEFLOW_LAND_SEEDS says: "17" alone, or "1-2000". A failure names its seed.
 std::vector<std::uint64_t> history_seeds(std::uint64_t count);
 
 }  // namespace lakeflow::host::testing

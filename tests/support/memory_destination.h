@@ -3,6 +3,7 @@
 // the runs of a test, as a lake outlives a process. `step` is called before each of its effects and may throw.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <functional>
@@ -17,6 +18,7 @@
 
 #include "host/base/error.h"
 #include "host/land/destination.h"
+#include "host/land/quarantine.h"
 
 namespace lakeflow::host::testing {
 
@@ -90,6 +92,10 @@ class memory_landing final : public landing {
         d_.step("add_deletes");
         append(rows, deletes_);
     }
+    void quarantine(record_batch rows) override {
+        d_.step("quarantine");
+        append(rows, aside_);
+    }
     void partition_done(std::uint32_t) override {}
 
     land_result commit(const position& next) override {
@@ -112,7 +118,14 @@ class memory_landing final : public landing {
                 case land_mode::snapshot: replace(rows, out); break;
                 default: merge(rows, out);
             }
-            out.committed = out.rows_landed + out.rows_deleted > 0;
+            out.committed = out.rows_landed + out.rows_deleted > 0 || !aside_.empty();
+            auto& aside = d_.tables_[quarantine_table(spec_.table)].rows;
+            for (auto& row : aside_) {
+                const bool there = std::any_of(aside.begin(), aside.end(), [&](const text_row& other) {
+                    return other.at("_lakeflow_id") == row.at("_lakeflow_id");
+                });
+                if (!there) aside.push_back(std::move(row));
+            }
             if (out.committed) {
                 t.rows = std::move(rows);
                 t.positions[spec_.flow] = next;
@@ -194,6 +207,7 @@ class memory_landing final : public landing {
     std::optional<position>& seen_;
     std::vector<text_row> rows_;
     std::vector<text_row> deletes_;
+    std::vector<text_row> aside_;
 };
 
 class memory_target final : public target {

@@ -14,6 +14,16 @@ namespace {
 }
 
 void check_flow(const flow_spec& flow, const std::string& what) {
+    if (flow.quarantines())
+        refuse("config.not_supported",
+               "table " + flow.table + ": on_mismatch = \"quarantine\" needs a side table, and a connector has none",
+               "use on_mismatch = \"null\" or \"fail\", or another destination");
+    if (flow.filter)
+        refuse(
+            "config.not_supported",
+            "table " + flow.table +
+                ": where with mode = \"snapshot\" keeps the rows outside the condition, and a connector replaces all",
+            "leave where out, or use mode = \"append\" or \"scd1\"");
     if (flow.mode == land_mode::scd2) {
         refuse("config.not_supported", "table " + flow.table + ": mode = \"scd2\" does not land in a connector",
                "use append, scd1 or snapshot");

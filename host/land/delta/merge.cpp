@@ -8,6 +8,7 @@
 #include <set>
 
 #include "host/base/error.h"
+#include "host/duck/condition.h"
 #include "host/land/delta/key_files.h"
 
 namespace lakeflow::host::delta {
@@ -291,7 +292,96 @@ void rewrite_rest(const merge_input& in, plan& made) {
     }
 }
 
+namespace {
+
+// A snapshot of the rows that pass a filter. What lies outside of it stays, but for a row whose key is in the snapshot now; files
+// without a row that goes stay as they are.
+plan plan_part(const merge_input& in) {
+    plan made;
+    std::vector<data_file> fresh = in.staged;
+    if (!in.keys.empty() && !in.unique && !in.staged.empty()) {
+        make_source(in, true);
+        in.connection.run("CREATE OR REPLACE TEMP TABLE lf_keep AS SELECT fi, rn FROM lf_src");
+        add_kept(in, "lf_keep", false, made);
+        fresh = std::exchange(made.adds, {});
+        made.result.files_written = 0;
+    }
+    std::vector<std::string> paths;
+    for (const auto& [path, file] : in.table.files) paths.push_back(path);
+    const std::string columns = in.writer.column_list();
+    const std::string snapshot = fresh.empty() ? std::string() : staged_relation(in, all(fresh));
+    made.result.rows_landed = total_rows(fresh);
+    if (!paths.empty()) {
+        const std::string within = duck::to_sql(*in.flow.filter, [&](const std::string& name) {
+            const auto column =
+                std::find_if(in.columns.begin(), in.columns.end(), [&](const field& f) { return f.name == name; });
+            return column == in.columns.end() ? name : column->stored_name();
+        });
+        const std::string table = table_relation(in, paths);
+        const std::string met = in.keys.empty() || fresh.empty()
+                                    ? std::string("false")
+                                    : "EXISTS (SELECT 1 FROM (SELECT " + keys_as(in) + " FROM " + snapshot +
+                                          ") s WHERE " + keys_equal(in, "c", "s") + ")";
+        const std::string keyed = in.keys.empty() ? std::string() : keys_as(in) + ", ";
+        in.connection.run("CREATE OR REPLACE TEMP TABLE lf_old AS SELECT fi, rn, within, " + met +
+                          " AS met FROM (SELECT " + keyed + "lf_fi::BIGINT AS fi, lf_rn AS rn, coalesce(" + within +
+                          ", false) AS within FROM " + table + ") c");
+        const std::int64_t before = in.connection.integer("SELECT count(*) FROM lf_old WHERE within");
+        if (fresh.empty() && before > 0 && !in.flow.allow_empty) {
+            throw failure("destination.would_empty",
+                          "the source has no rows that pass `where` for table " + in.flow.table + ", which holds " +
+                              std::to_string(before),
+                          "check the source; set allow_empty = true on the table if there are none indeed");
+        }
+        const std::int64_t outside = in.connection.integer("SELECT count(*) FROM lf_old WHERE met AND NOT within");
+        made.result.rows_deleted = in.keys.empty()
+                                       ? std::max<std::int64_t>(0, before - made.result.rows_landed)
+                                       : in.connection.integer("SELECT count(*) FROM lf_old WHERE within AND NOT met");
+        const std::string held = "SELECT " + columns + " FROM " + table +
+                                 " t JOIN lf_old o ON t.lf_fi::BIGINT = o.fi AND t.lf_rn = o.rn "
+                                 "WHERE o.within";
+        made.unchanged = outside == 0 && before == made.result.rows_landed &&
+                         (before == 0 || in.connection.integer("SELECT count(*) FROM (SELECT " + columns + " FROM " +
+                                                               snapshot + " EXCEPT ALL " + held + ")") == 0);
+        if (made.unchanged) {
+            made.result.rows_again = std::exchange(made.result.rows_landed, 0);
+            made.result.rows_deleted = 0;
+            return made;
+        }
+        if (static_cast<double>(made.result.rows_deleted) > in.flow.max_delete_ratio * static_cast<double>(before)) {
+            throw failure("destination.too_many_deletes",
+                          "the source lacks " + std::to_string(made.result.rows_deleted) + " of the " +
+                              std::to_string(before) + " rows of table " + in.flow.table +
+                              " that pass `where`, more than max_delete_ratio allows",
+                          "check the source; raise max_delete_ratio of the table if they are gone indeed");
+        }
+        std::vector<std::pair<std::int64_t, bool>> touched;  // file, and whether some of its rows stay
+        for (auto rows = in.connection.query(
+                 "SELECT fi, count(*) FILTER (NOT within AND NOT met) > 0 FROM lf_old GROUP BY fi HAVING "
+                 "count(*) FILTER (within OR met) > 0 ORDER BY fi");
+             rows.next();) {
+            touched.emplace_back(rows[0].integer(), rows[1].integer() != 0);
+        }
+        for (const auto& [fi, some_stay] : touched) {
+            const std::string& path = paths[static_cast<std::size_t>(fi)];
+            made.removes.push_back(path);
+            if (!some_stay) continue;
+            made.adds.push_back(
+                in.writer.write_query("SELECT " + in.writer.column_list("t.") + " FROM " + table_relation(in, {path}) +
+                                          " t ANTI JOIN (SELECT rn FROM lf_old WHERE fi = " + std::to_string(fi) +
+                                          " AND (within OR met)) o ON t.lf_rn = o.rn",
+                                      in.row_bytes));
+            ++made.result.files_rewritten;
+        }
+    }
+    add_all(fresh, made);
+    return made;
+}
+
+}  // namespace
+
 plan plan_snapshot(const merge_input& in) {
+    if (in.flow.filter) return plan_part(in);
     plan made;
     const std::int64_t before = count_rows(in);
     if (in.staged.empty() && before > 0 && !in.flow.allow_empty) {

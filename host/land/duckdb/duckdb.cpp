@@ -15,10 +15,12 @@
 
 #include "host/base/error.h"
 #include "host/base/text.h"
+#include "host/duck/condition.h"
 #include "host/duck/duck.h"
 #include "host/land/delta/rows.h"
 #include "host/land/delta/schema.h"
 #include "host/land/duckdb/table.h"
+#include "host/land/quarantine.h"
 #include "host/land/sql/merge.h"
 #include "host/land/stand.h"
 #include "host/land/store.h"
@@ -143,7 +145,10 @@ class duckdb_target final : public target {
           incoming_(flow.schema),
           columns_(delta::from_arrow(*flow.schema->get())),
           flow_(landed_flow(flow, columns_)),
-          place_{schema(), flow_.table, shared_->options.path} {
+          place_{schema(), flow_.table, shared_->options.path},
+          side_flow_(quarantine_flow(flow_)),
+          side_columns_(delta::from_arrow(*side_flow_.schema->get())),
+          side_place_{schema(), side_flow_.table, shared_->options.path} {
         check_flow();
         refresh(true);
     }
@@ -214,7 +219,9 @@ class duckdb_target final : public target {
         auto database = shared_->open(true);
         duck::connection c = database->connect(shared_->stop);
         known_ = read(c);
-        if (check_table_too) look_at_table(c, place_, flow_, columns_);
+        if (!check_table_too) return;
+        look_at_table(c, place_, flow_, columns_);
+        if (flow_.quarantines()) look_at_table(c, side_place_, side_flow_, side_columns_);
     }
 
     void put_position(duck::connection& c, const stand& next) const {
@@ -268,6 +275,9 @@ class duckdb_target final : public target {
     std::vector<field> columns_;
     flow_spec flow_;
     table_place place_;
+    flow_spec side_flow_;
+    std::vector<field> side_columns_;
+    table_place side_place_;
     std::optional<stand> known_;
 };
 
@@ -360,6 +370,11 @@ class duckdb_landing final : public landing {
         tombstones_->push(std::move(rows));
     }
     void partition_done(std::uint32_t) override {}
+    void quarantine(record_batch rows) override {
+        if (!aside_) aside_.emplace(rows.schema, owner_.shared_->budget);
+        aside_->push(std::move(rows));
+        spill_if_large(column_list());
+    }
 
     land_result commit(const position& next) override {
         if (holds(owner_.known_, next, owner_.flow_)) {
@@ -369,6 +384,7 @@ class duckdb_landing final : public landing {
         }
         land_result result;
         owner_.change([&](duck::connection& c, const table_shape& shape) {
+            if (aside_) put_aside(c);
             const sql::merge_outcome out = write(c, shape);
             result = out.result;
             if (!out.unchanged || !owner_.known_ || owner_.known_->reset) return stand{next, false};
@@ -381,29 +397,48 @@ class duckdb_landing final : public landing {
     }
 
   private:
-    std::string column_list() const {
+    static std::string names_of(const std::vector<field>& columns) {
         std::string out;
-        for (const field& f : owner_.columns_) out += (out.empty() ? "" : ", ") + duck::quote_name(f.name);
+        for (const field& f : columns) out += (out.empty() ? "" : ", ") + duck::quote_name(f.name);
         return out;
     }
+    std::string column_list() const { return names_of(owner_.columns_); }
 
     void spill_if_large(const std::string& columns) {
         while (owner_.shared_->budget->exceeded()) {
-            const auto largest =
-                std::max_element(partitions_.begin(), partitions_.end(),
-                                 [](const auto& a, const auto& b) { return a.second.bytes() < b.second.bytes(); });
-            if (largest->second.bytes() <= smallest_spill) return;
+            waiting_rows* largest = aside_ ? &*aside_ : nullptr;
+            for (auto& [number, rows] : partitions_) {
+                if (!largest || largest->bytes() < rows.bytes()) largest = &rows;
+            }
+            if (!largest || largest->bytes() <= smallest_spill) return;
             std::filesystem::create_directories(owner_.shared_->temp());
             auto database = owner_.shared_->spiller();
             duck::connection c = database->connect(owner_.shared_->stop);
-            largest->second.spill(c, owner_.shared_->temp() + "/lakeflow-" + random_id() + ".parquet", columns);
+            const bool aside = aside_ && largest == &*aside_;
+            largest->spill(c, owner_.shared_->temp() + "/lakeflow-" + random_id() + ".parquet",
+                           aside ? names_of(owner_.side_columns_) : columns);
         }
+    }
+
+    // Rows for the side table, those that it does not hold.
+    void put_aside(duck::connection& c) {
+        const table_shape shape = look_at_table(c, owner_.side_place_, owner_.side_flow_, owner_.side_columns_);
+        change_table(c, owner_.side_place_, shape);
+        const std::string names = names_of(owner_.side_columns_);
+        const std::string id = duck::quote_name(owner_.side_flow_.primary_keys.front());
+        c.run("CREATE TEMP TABLE lf_aside AS SELECT " + names + " FROM " + owner_.side_place_.qualified() + " LIMIT 0");
+        aside_->insert(c, "temp.lf_aside", names);
+        c.run("INSERT INTO " + owner_.side_place_.qualified() + " (" + names + ") SELECT DISTINCT ON (" + id + ") " +
+              names + " FROM temp.lf_aside a WHERE NOT EXISTS (SELECT 1 FROM " + owner_.side_place_.qualified() +
+              " t WHERE t." + id + " = a." + id + ")");
     }
 
     sql::merge_outcome write(duck::connection& c, const table_shape& shape) {
         duckdb_executor to(c);
-        const sql::merge_input in{to,          words,       owner_.flow_,           owner_.place_.qualified(),
-                                  shape.names, shape.types, tombstones_.has_value()};
+        sql::merge_input in{to,          words,       owner_.flow_,           owner_.place_.qualified(),
+                            shape.names, shape.types, tombstones_.has_value()};
+        if (owner_.flow_.filter)
+            in.within = duck::to_sql(*owner_.flow_.filter, [](const std::string& name) { return name; });
         const bool plain =
             owner_.flow_.mode == land_mode::append && (!owner_.flow_.rereads || owner_.flow_.primary_keys.empty());
         std::string into = sql::staged(in);
@@ -453,10 +488,12 @@ class duckdb_landing final : public landing {
     void remove_files() noexcept {
         std::error_code none;
         bool any = false;
-        for (auto& [number, rows] : partitions_) {
+        const auto drop = [&](waiting_rows& rows) {
             for (const std::string& file : rows.files()) any = std::filesystem::remove(file, none) || any;
             rows.files().clear();
-        }
+        };
+        for (auto& [number, rows] : partitions_) drop(rows);
+        if (aside_) drop(*aside_);
         if (any && owner_.shared_->options.temp_directory.empty())
             std::filesystem::remove(owner_.shared_->temp(), none);
     }
@@ -465,6 +502,7 @@ class duckdb_landing final : public landing {
     delta::key_watch keys_;
     std::map<std::uint32_t, waiting_rows> partitions_;
     std::optional<waiting_rows> tombstones_;
+    std::optional<waiting_rows> aside_;
     bool sequenced_ = false;
     std::int64_t count_ = 0;
 };

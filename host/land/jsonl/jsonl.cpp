@@ -478,6 +478,14 @@ class jsonl_destination final : public destination {
                 "table " + flow.table + ": mode " + std::string(to_string(flow.mode)) + " does not land in jsonl",
                 "use mode = \"append\" or \"snapshot\", or another destination");
         }
+        if (flow.filter) {
+            throw failure("config.not_supported",
+                          "table " + flow.table +
+                              ": where with mode = \"snapshot\" keeps the rows outside the condition, and a jsonl file "
+                              "is written anew "
+                              "as a whole",
+                          "leave where out, or use another destination", retry_class::invalid);
+        }
         sql::check_flow(flow);
         if (flow.rereads && flow.primary_keys.empty()) {
             throw failure(

@@ -10,17 +10,20 @@
 #include "host/arrow/cells.h"
 #include "host/base/error.h"
 #include "host/base/text.h"
+#include "host/land/postgres/condition.h"
 #include "host/land/postgres/connection.h"
+#include "host/land/postgres/sender.h"
 #include "host/land/postgres/table.h"
 #include "host/land/postgres/values.h"
+#include "host/land/quarantine.h"
 #include "host/land/sql/merge.h"
 #include "host/land/stand.h"
 
 namespace lakeflow::host::postgres {
 namespace {
 
-constexpr std::size_t copy_bytes = 256 << 10;  // of lines that are sent at once
 const sql::dialect words{"pg_temp", " ON COMMIT DROP", "ctid", "lf_no", true};
+constexpr const char* drop_staged = "DROP TABLE IF EXISTS pg_temp.lf_stage, pg_temp.lf_dead, pg_temp.lf_aside";
 
 struct shared_state {
     destination_options options;
@@ -60,10 +63,14 @@ class postgres_target final : public target {
         : shared_(std::move(shared)),
           flow_(landed_flow(flow)),
           place_{shared_->schema(), short_name(flow_.table)},
+          side_flow_(quarantine_flow(flow_)),
+          side_place_{shared_->schema(), short_name(side_flow_.table)},
           positions_{shared_->schema(), "_lakeflow_positions"} {
         check_flow();
         refresh();
-        if (has_schema()) look_at_table(*spare(), place_, flow_);
+        if (!has_schema()) return;
+        look_at_table(*spare(), place_, flow_);
+        if (flow_.quarantines()) look_at_table(*spare(), side_place_, side_flow_);
     }
 
     std::optional<position> committed() override {
@@ -95,9 +102,20 @@ class postgres_target final : public target {
 
     void check_flow() const {
         sql::check_flow(flow_);
+        if (flow_.filter) to_sql(*flow_.filter);
         if (flow_.table.empty() || place_.table == positions_.table) {
             throw failure("config.destination", "\"" + flow_.table + "\" cannot be a table here",
                           "name it with `destination`");
+        }
+        std::map<std::string, std::string> taken_names;
+        for (std::int64_t i = 0; i < flow_.schema->columns(); ++i) {
+            const std::string name(name_of(flow_.schema->column(i)));
+            const auto [held, fresh] = taken_names.emplace(short_name(name), name);
+            if (fresh) continue;
+            throw failure("destination.column_name",
+                          "table " + flow_.table + ": columns \"" + held->second + "\" and \"" + name +
+                              "\" have one name in PostgreSQL, \"" + held->first + "\"",
+                          "leave one of them out with `columns`");
         }
         static const std::array<std::string_view, 6> own{"tableoid", "xmin", "cmin", "xmax", "cmax", "ctid"};
         for (std::int64_t i = 0; i < flow_.schema->columns(); ++i) {
@@ -267,6 +285,8 @@ class postgres_target final : public target {
     std::shared_ptr<shared_state> shared_;
     flow_spec flow_;
     table_place place_;
+    flow_spec side_flow_;
+    table_place side_place_;
     table_place positions_;
     std::shared_ptr<connection> spare_;
     std::optional<stand> known_;
@@ -292,7 +312,7 @@ class postgres_landing final : public landing {
         owner.spare_.reset();
         shape_ = look_at_table(*own_, owner.place_, owner.flow_);
         executor_ = std::make_unique<postgres_executor>(*own_);
-        own_->run("DROP TABLE IF EXISTS pg_temp.lf_stage, pg_temp.lf_dead");
+        own_->run(drop_staged);
         own_->run(sql::create_stage(input(), ", lf_no bigint"));
     }
     ~postgres_landing() override {
@@ -300,7 +320,7 @@ class postgres_landing final : public landing {
         try {
             own_->abandon_copy();
             if (own_->in_transaction()) own_->run("ROLLBACK");
-            own_->run("DROP TABLE IF EXISTS pg_temp.lf_stage, pg_temp.lf_dead");
+            own_->run(drop_staged);
             owner_.spare_ = own_;
         } catch (const failure&) {
             // The connection goes, and its temporary tables with it.
@@ -310,9 +330,27 @@ class postgres_landing final : public landing {
     void add(std::uint32_t partition, record_batch rows) override {
         if (rows.rows() == 0) return;
         check_keys(rows);
-        std::int64_t number = static_cast<std::int64_t>(partition) << 40 | count_;
-        copy("pg_temp.lf_stage", rows, columns_of(rows, {}), [&] { return std::to_string(number++); });
-        count_ += rows.rows();
+        const bool bears = owner_.flow_.mismatches && owner_.flow_.mismatches->policy() != mismatch_policy::fail;
+        misfits misfit;
+        sender().copy("pg_temp.lf_stage", rows, columns_of(rows, {}),
+                      static_cast<std::int64_t>(partition) << 40 | came_, bears ? &misfit : nullptr);
+        came_ += rows.rows();
+        count_ += rows.rows() - static_cast<std::int64_t>(misfit.out.size());
+        if (!misfit.bad.empty()) quarantine(owner_.flow_.mismatches->rows(misfit.bad));
+    }
+
+    void quarantine(record_batch rows) override {
+        if (!has_aside_) {
+            std::string columns;
+            for (std::int64_t i = 0; i < rows.schema->columns(); ++i)
+                columns += "c" + std::to_string(i) + " " + type_of_column(rows.schema->column(i)) + ", ";
+            own_->run("CREATE TEMP TABLE lf_aside (" + columns + "lf_no bigint)");
+        }
+        has_aside_ = true;
+        std::vector<std::int64_t> places;
+        for (std::int64_t i = 0; i < rows.schema->columns(); ++i) places.push_back(i);
+        sender().copy("pg_temp.lf_aside", rows, places, asides_, nullptr);
+        asides_ += rows.rows();
     }
 
     void add_deletes(record_batch rows) override {
@@ -325,7 +363,8 @@ class postgres_landing final : public landing {
         has_deletes_ = true;
         std::vector<std::string> names = flow.primary_keys;
         names.push_back(flow.sequence_by);
-        copy("pg_temp.lf_dead", rows, columns_of(rows, names), [&] { return std::to_string(deletes_++); });
+        sender().copy("pg_temp.lf_dead", rows, columns_of(rows, names), deletes_, nullptr);
+        deletes_ += rows.rows();
     }
     void partition_done(std::uint32_t) override {}
 
@@ -337,6 +376,7 @@ class postgres_landing final : public landing {
         }
         land_result result;
         owner_.change(own_, [&](connection& c) {
+            if (has_aside_) put_aside(c);
             prepare_table(c);
             sql::merge_input in = input();
             in.has_deletes = has_deletes_;
@@ -353,6 +393,7 @@ class postgres_landing final : public landing {
     }
 
   private:
+    row_sender sender() const { return {*own_, owner_.flow_, shape_.types}; }
     // A column of the flow in the batch's schema; -1: it is not there, and null.
     std::vector<std::int64_t> columns_of(const record_batch& rows, std::vector<std::string> names) const {
         if (names.empty()) {
@@ -367,7 +408,9 @@ class postgres_landing final : public landing {
     }
 
     sql::merge_input input() const {
-        return {*executor_, words, owner_.flow_, owner_.place_.qualified(), shape_.names, shape_.types, has_deletes_};
+        const flow_spec& flow = owner_.flow_;
+        return {*executor_,   words,        flow,         owner_.place_.qualified(),
+                shape_.names, shape_.types, has_deletes_, flow.filter ? to_sql(*flow.filter) : std::string()};
     }
 
     // The table as the staged rows expect it, made or grown, and nobody else's until the commit.
@@ -381,17 +424,6 @@ class postgres_landing final : public landing {
         change_table(c, owner_.place_, now);
         const bool plain = owner_.flow_.mode == land_mode::append && !owner_.flow_.rereads;
         if (!plain) c.run("LOCK TABLE " + owner_.place_.qualified() + " IN SHARE ROW EXCLUSIVE MODE");
-    }
-
-    std::string key_text(const record_batch& rows, std::int64_t row) const {
-        std::string out;
-        for (const std::string& key : owner_.flow_.primary_keys) {
-            const std::int64_t i = find_column(*rows.schema->get(), key);
-            if (i < 0) continue;
-            out += (out.empty() ? "" : ", ") + key + " = " +
-                   value_text(rows.schema->column(i), *rows.array.get()->children[i], rows.array.get()->offset + row);
-        }
-        return out.empty() ? "row " + std::to_string(row + 1) + " of its batch" : "the row with " + out;
     }
 
     void check_keys(const record_batch& rows) const {
@@ -409,73 +441,20 @@ class postgres_landing final : public landing {
         }
     }
 
-    template <class Number>
-    void copy(const std::string& into, const record_batch& rows, const std::vector<std::int64_t>& places,
-              Number number) {
-        const ArrowArray& array = *rows.array.get();
-        std::string lines;
-        own_->begin_copy("COPY " + into + " FROM STDIN");
-        try {
-            for (std::int64_t row = 0; row < rows.rows(); ++row) {
-                for (const std::int64_t place : places) {
-                    if (place < 0) {
-                        lines += "\\N\t";
-                        continue;
-                    }
-                    append_value(rows, array, place, row, lines);
-                    lines += '\t';
-                }
-                lines += number();
-                lines += '\n';
-                if (lines.size() < copy_bytes) continue;
-                own_->put_copy(lines);
-                lines.clear();
-            }
-            own_->put_copy(lines);
-            own_->end_copy();
-        } catch (const failure& f) {
-            own_->abandon_copy();
-            explain(f, rows, places);
+    // Rows for the side table, those that it does not hold.
+    void put_aside(connection& c) const {
+        const table_shape shape = look_at_table(c, owner_.side_place_, owner_.side_flow_);
+        change_table(c, owner_.side_place_, shape);
+        const std::string side = owner_.side_place_.qualified();
+        c.run("LOCK TABLE " + side + " IN SHARE ROW EXCLUSIVE MODE");
+        std::string names, staged;
+        for (std::size_t i = 0; i < shape.names.size(); ++i) {
+            names += (i ? ", " : "") + shape.names[i];
+            staged += (i ? ", a.c" : "a.c") + std::to_string(i);
         }
-    }
-
-    void append_value(const record_batch& rows, const ArrowArray& array, std::int64_t place, std::int64_t row,
-                      std::string& lines) const {
-        try {
-            append_copy_value(rows.schema->column(place), *array.children[place], array.offset + row, lines);
-        } catch (const failure& f) {
-            error named = f.get();
-            named.message = "table " + owner_.flow_.table + ", column " +
-                            std::string(name_of(rows.schema->column(place))) + ", " + key_text(rows, row) + ": " +
-                            named.message;
-            throw failure(std::move(named));
-        }
-    }
-
-    // The server names a line and a column of the staging table ("COPY lf_stage, line 3, column c2: ..."): here by their own names.
-    [[noreturn]] void explain(const failure& f, const record_batch& rows,
-                              const std::vector<std::int64_t>& places) const {
-        const std::string& text = f.get().message;
-        const auto number_after = [&](const std::string& word) -> std::optional<std::int64_t> {
-            const std::size_t at = text.rfind(word);
-            if (at == std::string::npos) return std::nullopt;
-            const std::size_t first = at + word.size();
-            return parse_int(std::string_view(text).substr(first, text.find_first_not_of("0123456789", first) - first));
-        };
-        const auto line = number_after(", line ");
-        if (f.get().code != "value.mismatch" || !line || *line < 1 || *line > rows.rows() ||
-            text.find("COPY lf_") == std::string::npos)
-            throw f;
-        error named = f.get();
-        named.message = "table " + owner_.flow_.table + ", ";
-        if (const auto column = number_after(", column c");
-            column && *column < static_cast<std::int64_t>(places.size())) {
-            const std::int64_t place = places[static_cast<std::size_t>(*column)];
-            const std::string type = shape_.types[static_cast<std::size_t>(*column)];
-            named.message += "column " + std::string(name_of(rows.schema->column(place))) + " (" + type + "), ";
-        }
-        named.message += key_text(rows, *line - 1) + ": " + text.substr(0, text.find(", COPY lf_"));
-        throw failure(std::move(named));
+        c.run("INSERT INTO " + side + " (" + names + ") SELECT DISTINCT ON (a.c0) " + staged +
+              " FROM pg_temp.lf_aside a WHERE NOT EXISTS (SELECT 1 FROM " + side + " t WHERE t." + shape.names[0] +
+              " = a.c0) ORDER BY a.c0, a.lf_no");
     }
 
     postgres_target& owner_;
@@ -483,8 +462,11 @@ class postgres_landing final : public landing {
     table_shape shape_;
     std::unique_ptr<postgres_executor> executor_;
     bool has_deletes_ = false;
-    std::int64_t count_ = 0;
+    bool has_aside_ = false;
+    std::int64_t came_ = 0;
+    std::int64_t count_ = 0;  // of them, those that are staged
     std::int64_t deletes_ = 0;
+    std::int64_t asides_ = 0;
 };
 
 std::unique_ptr<landing> postgres_target::begin() { return std::make_unique<postgres_landing>(*this); }

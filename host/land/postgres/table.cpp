@@ -60,6 +60,21 @@ std::vector<wanted_column> wanted_columns(const flow_spec& flow) {
     return wanted;
 }
 
+// A merge into a large table looks its keys up. A btree holds entries of up to a third of a page, and a text or bytea may be longer: where no
+// key has a fixed size, a hash of the last one serves.
+std::string index_of_keys(const table_place& place, const flow_spec& flow, const std::vector<wanted_column>& wanted) {
+    if (flow.primary_keys.empty() || (flow.mode == land_mode::append && !flow.rereads)) return {};
+    std::string fixed, last;
+    for (const std::string& key : flow.primary_keys) {
+        const auto w = std::find_if(wanted.begin(), wanted.end(),
+                                    [&](const wanted_column& x) { return x.name == short_name(key); });
+        last = quote_name(w->name);
+        if (w->type == "jsonb") return {};
+        if (w->type != "text" && w->type != "bytea") fixed += (fixed.empty() ? "" : ", ") + last;
+    }
+    return "CREATE INDEX ON " + place.qualified() + (fixed.empty() ? " USING hash (" + last : " (" + fixed) + ")";
+}
+
 }  // namespace
 
 bool has_table(connection& c, const table_place& place) {
@@ -116,6 +131,8 @@ table_shape look_at_table(connection& c, const table_place& place, const flow_sp
         for (const wanted_column& w : wanted)
             list += (list.empty() ? "" : ", ") + quote_name(w.name) + " " + w.type + (w.nullable ? "" : " NOT NULL");
         shape.changes.push_back({"", "CREATE TABLE " + place.qualified() + " (" + list + ")"});
+        if (const std::string index = index_of_keys(place, flow, wanted); !index.empty())
+            shape.changes.push_back({"", index});
         return shape;
     }
     if (*table[0][0] != "r" && *table[0][0] != "p") refuse(place, "it is no table, so nothing can be merged into it");

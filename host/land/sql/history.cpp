@@ -102,24 +102,38 @@ struct history {
             " AND ");
     }
 
-    // lf_pt (k0.., moment, kind, rid, confirmed, gone, c0.., began): one point an instant of a key.
+    // lf_split (rid): the versions that were confirmed after an event of the batch which says otherwise. Such a one holds again from
+    // the instant of its confirmation on, as a version of its own, whatever else comes before that.
+    void find_split() const {
+        if (tracked.empty()) return;
+        p.make("lf_split",
+               "SELECT DISTINCT o.rid FROM " + p.temp("lf_old") + " o JOIN " + p.temp("lf_ev") + " e ON " +
+                   keys_same("o.", "e.") + " LEFT JOIN " + staged(in) + " f ON " + p.row_of_event("f.", "e.") +
+                   " WHERE o.confirmed IS NOT NULL AND e.s >= o.start_at AND e.s < o.confirmed AND (e.del OR NOT (" +
+                   same(tracked, "o.", "f.") + "))");
+    }
+
+    // lf_pt (k0.., moment, kind, begins, rid, confirmed, gone, c0.., began): one point an instant of a key.
     void make_points() const {
         const std::string no_confirmed = "NULLIF(e.s, e.s)";  // a null of the sequence's type
         const std::string old = p.temp("lf_old");
-        std::string all = "SELECT " + p.keys("e.") + ", e.s AS moment, " + is_event + " AS kind, o.rid, " +
+        std::string all = "SELECT " + p.keys("e.") + ", e.s AS moment, " + is_event + " AS kind, 0 AS begins, o.rid, " +
                           no_confirmed + " AS confirmed, e.del AS gone, " + values("f.") + " FROM " + p.temp("lf_ev") +
                           " e LEFT JOIN " + staged(in) + " f ON " + p.row_of_event("f.", "e.") + " LEFT JOIN " + old +
                           " o ON false";
-        const auto of_old = [&](const std::string& at, const char* kind, bool gone, const std::string& which) {
-            all += " UNION ALL SELECT " + p.keys("o.") + ", o." + at + ", " + kind + ", o.rid, o.confirmed, " +
-                   (gone ? "true" : "false") + ", " + values("o.") + " FROM " + old + " o WHERE " + which;
+        const auto of_old = [&](const std::string& at, const char* kind, const std::string& begins, bool gone,
+                                const std::string& which) {
+            all += " UNION ALL SELECT " + p.keys("o.") + ", o." + at + ", " + kind + ", " + begins +
+                   ", o.rid, o.confirmed, " + (gone ? "true" : "false") + ", " + values("o.") + " FROM " + old +
+                   " o WHERE " + which;
         };
-        of_old("start_at", is_start, false, "true");
-        of_old("confirmed", is_confirmed, false, "o.confirmed IS NOT NULL");
-        of_old("end_at", is_end, true, "o.end_at IS NOT NULL");
+        of_old("start_at", is_start, "1", false, "true");
+        const std::string split =
+            tracked.empty() ? "0" : "CASE WHEN o.rid IN (SELECT rid FROM " + p.temp("lf_split") + ") THEN 1 ELSE 0 END";
+        of_old("confirmed", is_confirmed, split, false, "o.confirmed IS NOT NULL");
+        of_old("end_at", is_end, "0", true, "o.end_at IS NOT NULL");
         // Where a version began before, one begins still.
-        p.make("lf_pt", "SELECT * FROM (SELECT a.*, max(CASE WHEN kind = " + std::string(is_start) +
-                            " THEN 1 ELSE 0 END) OVER (PARTITION BY " + p.keys("") +
+        p.make("lf_pt", "SELECT * FROM (SELECT a.*, max(begins) OVER (PARTITION BY " + p.keys("") +
                             ", moment) AS began, row_number() OVER (PARTITION BY " + p.keys("") +
                             ", moment ORDER BY kind) AS nth FROM (" + all + ") a) r WHERE nth = 1");
     }
@@ -190,6 +204,7 @@ merge_outcome change_history(const parts& p) {
     h.check_sequences();
     h.look();
     out.result.rows_again = h.drop_known();
+    h.find_split();
     h.make_points();
     h.make_versions();
     h.write(out.result);

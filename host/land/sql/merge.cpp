@@ -148,10 +148,18 @@ void guard_deletes(const merge_input& in, std::int64_t gone, std::int64_t before
                   "check the source; raise max_delete_ratio on the table if the rows are gone indeed");
 }
 
+// The target's rows that a snapshot replaces; those that its filter does not let through are none of its business.
+std::string replaced(const merge_input& in) {
+    return in.within.empty() ? in.target : "(SELECT * FROM " + in.target + " WHERE " + in.within + ")";
+}
+std::string and_within(const merge_input& in) {
+    return in.within.empty() ? "" : " AND COALESCE(" + in.within + ", FALSE)";
+}
+
 // Without keys nobody can tell which row became which: all go and all come, unless they are the same.
 void replace_all(const parts& p, std::int64_t before, std::int64_t rows, merge_outcome& out) {
     const merge_input& in = p.in();
-    const std::string table = "SELECT " + p.columns("") + " FROM " + in.target;
+    const std::string table = "SELECT " + p.columns("") + " FROM " + replaced(in) + " t";
     const std::string stage = "SELECT " + p.stage_columns("") + " FROM " + staged(in);
     const std::int64_t gone = in.to.integer("SELECT count(*) FROM (" + table + " EXCEPT ALL " + stage + ") x");
     if (gone == 0 && before == rows) {
@@ -159,7 +167,7 @@ void replace_all(const parts& p, std::int64_t before, std::int64_t rows, merge_o
         return;
     }
     guard_deletes(in, gone, before);
-    in.to.run("DELETE FROM " + in.target);
+    in.to.run("DELETE FROM " + in.target + " WHERE TRUE" + and_within(in));
     in.to.run("INSERT INTO " + in.target + " (" + p.columns("") + ") " + stage + " ORDER BY " + in.words.arrival);
     out.result.rows_deleted = gone;
 }
@@ -170,11 +178,18 @@ void replace_by_key(const parts& p, std::int64_t before, merge_outcome& out) {
     make_hits(p, false);
     // One row of the table stays for a row of the snapshot, if it is the same.
     p.make("lf_stay", "SELECT min(rid) AS rid, nr FROM " + p.temp("lf_hit") + " WHERE same GROUP BY nr");
-    const std::int64_t held = in.to.integer("SELECT count(DISTINCT nr) FROM " + p.temp("lf_hit"));
+    // A row whose key came is replaced, wherever it lay.
+    const std::string hit = p.temp("lf_hit");
+    const std::int64_t held =
+        in.to.integer("SELECT count(DISTINCT h.nr) FROM " + hit + " h JOIN (SELECT " + in.words.row_id +
+                      " AS rid FROM " + in.target + " WHERE TRUE" + and_within(in) + ") t ON t.rid = h.rid");
     out.result.rows_deleted = std::max<std::int64_t>(0, before - held);
     guard_deletes(in, out.result.rows_deleted, before);
+    const std::string gone = in.within.empty() ? std::string("TRUE")
+                                               : "(COALESCE(" + in.within + ", FALSE) OR " + in.words.row_id +
+                                                     " IN (SELECT rid FROM " + hit + "))";
     const std::int64_t removed = in.to.run("DELETE FROM " + in.target + " WHERE " + in.words.row_id +
-                                           " NOT IN (SELECT rid FROM " + p.temp("lf_stay") + ")");
+                                           " NOT IN (SELECT rid FROM " + p.temp("lf_stay") + ") AND " + gone);
     const std::int64_t inserted =
         in.to.run("INSERT INTO " + in.target + " (" + p.columns("") + ") SELECT " + p.stage_columns("f.") + " FROM " +
                   staged(in) + " f JOIN " + p.temp("lf_src") + " r ON f." + in.words.arrival +
@@ -186,7 +201,7 @@ void replace_by_key(const parts& p, std::int64_t before, merge_outcome& out) {
 merge_outcome replace(const parts& p) {
     const merge_input& in = p.in();
     merge_outcome out;
-    const std::int64_t before = in.to.integer("SELECT count(*) FROM " + in.target);
+    const std::int64_t before = in.to.integer("SELECT count(*) FROM " + replaced(in) + " t");
     const std::int64_t rows = in.to.integer("SELECT count(*) FROM " + staged(in));
     if (rows == 0 && before > 0 && !in.flow.allow_empty) {
         throw failure("destination.would_empty",
@@ -201,7 +216,7 @@ merge_outcome replace(const parts& p) {
     if (out.unchanged) {
         out.result.rows_again = rows;
     } else {
-        out.result.rows_landed = in.to.integer("SELECT count(*) FROM " + in.target);
+        out.result.rows_landed = in.to.integer("SELECT count(*) FROM " + replaced(in) + " t");
     }
     return out;
 }

@@ -42,6 +42,7 @@ struct merge_input {
     std::vector<std::string> columns;  // quoted; the flow's, in its order: staged as c0, c1, ...
     std::vector<std::string> types;    // of the columns in the target
     bool has_deletes = false;
+    std::string within = {};  // snapshot: the condition of the target's rows that it is the whole of; empty: all
 };
 
 // CREATE statements of the two tables that the caller fills: lf_stage (c0, c1, ... and what `arrival` needs), and, where there are

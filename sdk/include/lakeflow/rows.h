@@ -25,7 +25,8 @@
  * and scale. An instant is RFC 3339 with any offset, or an epoch number of the stated unit; text without a zone goes only
  * into a column without one. An object or array in a text column is its compact JSON text with numbers as they stood; a
  * scalar is the text of it. {} , null, a missing member and null elements are kept apart where the type can. A key that
- * appears twice is a mismatch. A mismatch follows the table's policy: "fail" names table, key, column and value.
+ * appears twice is a mismatch. A mismatch follows the table's policy: "fail" names table, key, column and value; with "null" the column is
+ * null, with "quarantine" the row is left out, and the host lands it in a side table. The plugin need do nothing for it.
  * Text that is not JSON (lone surrogates and invalid UTF-8 among it) fails the page as "source.protocol" with the byte
  * offset. A BOM is skipped; the depth is at most 256. Members that no column asks for are parsed and dropped.
  */
@@ -120,7 +121,8 @@ typedef struct lf_rows_v1 {
 
     /*
      * Writes counts of the last document as JSON: {"rows": all rows in it, "kept": those that stay, "pending": rows that
-     * take would give now, "pending_bytes": their size, "min": {"updated_at": v}, "max": {..}, "last": {..}, "nulls": {..}}; instants in RFC 3339
+     * take would give now, "pending_bytes": their size, "bad": rows whose values do not fit and that the host puts aside (only where there
+     * are some; they are among the rows and not kept), "min": {"updated_at": v}, "max": {..}, "last": {..}, "nulls": {..}}; instants in RFC 3339
      * UTC with as many digits as needed, integers and text as JSON.
      * Required.
      * [serial], after decode or finish.

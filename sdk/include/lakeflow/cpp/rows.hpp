@@ -87,6 +87,8 @@ struct rows_stats {
     int64_t pending_bytes = 0;  // their size
     // Of the watched columns, by name: RFC 3339 text, integers or text; and how many rows had none.
     json min = json::object(), max = json::object(), last = json::object(), nulls = json::object();
+    int64_t bad =
+        0;  // of the rows, those with a value that does not fit: the host puts them aside, and take() does not give them
 
     // The value of a watched column, or nothing if no row had one: last_text("updated_at").
     std::optional<std::string> text(const json& of, std::string_view column) const {
@@ -154,7 +156,8 @@ class decoder {
         json all = json::parse(out.text);
         auto part = [&](std::string_view name) { return all.find(name) != nullptr ? all.at(name) : json::object(); };
         return {all.integer("rows"), all.integer("kept"), all.integer("pending"), all.integer("pending_bytes"),
-                part("min"),         part("max"),         part("last"),           part("nulls")};
+                part("min"),         part("max"),         part("last"),           part("nulls"),
+                all.integer("bad")};
     }
 
     void close() noexcept {
