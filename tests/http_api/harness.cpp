@@ -214,7 +214,7 @@ outcome bench::deletes(const std::string& table, const std::string& start) {
 
 bench::raw::raw(bench& of, const std::string& table) : plugin_(*of.plugin_) {
     of.instance(table);
-    context_ = {of.flow_, std::make_shared<host::cancel_token>(), 1000};
+    context_ = {of.flow_, std::make_shared<host::cancel_token>(), 1000, nullptr};
     const std::string given = of.connection();
     lf_create_args args{};
     args.struct_size = sizeof args;
