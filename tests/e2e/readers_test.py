@@ -54,15 +54,16 @@ class Readers(Scratch):
         self.assertEqual(run.returncode, 0, run.stderr[-4000:])
         return {table: {what: seen[what] for what in SEEN if what in seen} for table, seen in json.loads(run.stdout).items()}
 
-    def read(self, questions):
-        """What all readers see; fails where one sees other rows than the first."""
+    def read(self, questions, left_to_two=()):
+        """What all readers see; fails where one sees other rows than the first. Spark, which takes its time, is not asked about the tables
+        that are left to the other two."""
         first = self.ask(sys.executable, "delta_read.py", questions)
         others = {"DuckDB": self.ask(sys.executable, "delta_read.py", questions, "--with", "duckdb")}
         spark = os.environ.get("LAKEFLOW_SPARK_PYTHON")
         if spark:
-            others["Spark"] = self.ask(spark, "spark_read.py", questions)
+            others["Spark"] = self.ask(spark, "spark_read.py", {table: of for table, of in questions.items() if table not in left_to_two})
         for reader, seen in others.items():
-            for table in questions:
+            for table in seen:
                 self.assertEqual(seen[table], first[table], f"{table} by {reader}, and by delta-rs")
         return first
 
@@ -113,7 +114,7 @@ class Readers(Scratch):
                 questions[str(folder / name)] = {"keys": ["id no" if mapped else "id"]}
                 keys[str(folder / name)] = distinct
         questions[str(lake / "edges")] = {"keys": ["id"], "where": list(EDGES)}
-        seen = self.read(questions)
+        seen = self.read(questions, left_to_two=[str(first / name) for name in before])
         for table, distinct in keys.items():
             self.assertEqual(seen[table]["distinct_keys"], distinct, table)
             if "scd2" not in table:
