@@ -33,6 +33,17 @@ void check_flow(const flow_spec& flow, const std::string& what) {
                "table " + flow.table + ": its source tells deletes, and lakeflow.writer/1 has none to give to " + what,
                "land it in delta, duckdb or postgres");
     }
+    if (flow.filter) {
+        refuse("config.not_supported",
+               "table " + flow.table + ": where with mode = \"snapshot\" keeps the rows outside the condition, and " +
+                   what + " removes all of them",
+               "leave where out, or use another destination");
+    }
+    if (flow.quarantines()) {
+        refuse("config.not_supported",
+               "table " + flow.table + ": a connector has no side table for rows that do not fit",
+               "use on_mismatch = \"fail\" or \"null\", or another destination");
+    }
     if (flow.mode == land_mode::append && flow.rereads) {
         refuse("config.mode",
                "table " + flow.table + ": its source brings rows that were read before, and which of them " + what +
