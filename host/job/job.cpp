@@ -22,8 +22,6 @@ namespace {
 namespace fs = std::filesystem;
 namespace json = boost::json;
 
-constexpr bool later = false;  // a key whose feature is not built yet
-
 const std::vector<key> top_keys{{"job", key_type::table},
                                 {"connection", key_type::table},
                                 {"destination", key_type::table},
@@ -73,7 +71,7 @@ const std::vector<key> table_keys{{"source"},
                                   {"max_mismatches", key_type::integer},
                                   {"allow_empty", key_type::boolean},
                                   {"max_delete_ratio", key_type::number},
-                                  {"on_status", key_type::table, later},
+                                  {"on_status", key_type::table},
                                   {"track", key_type::texts}};
 
 std::string stem(const std::string& plugin) { return fs::path(plugin).stem().string(); }
@@ -390,7 +388,14 @@ job_table read_table_entry(const document& doc, const json::object& entry, std::
                  "Set on_mismatch = \"null\" or \"quarantine\" too.");
     if (const json::value* limits = t.find("limits"))
         out.limits = read_limits(doc, limits->get_object(), path + ".limits", title + " limits");
-    if (const json::value* options = t.find("options")) out.options = json::serialize(*options);
+    const json::value* options = t.find("options");
+    json::object given = options != nullptr ? options->get_object() : json::object();
+    // What an answer about a child means is the plugin's to know: the table's key is its option.
+    if (const json::value* by_status = t.find("on_status")) {
+        if (given.contains("on_status")) t.refuse("on_status", "is set in its options too", "Keep one of the two.");
+        given["on_status"] = *by_status;
+    }
+    if (!given.empty()) out.options = json::serialize(given);
     return out;
 }
 

@@ -1,5 +1,5 @@
-// host/job/job.h: job.toml -> a validated job. Every key of the product is known here; one whose feature is not built yet is refused by
-// name, never ignored. Any thread.
+// host/job/job.h: job.toml -> a validated job. Every key of the product is known here; one that is not is refused by name, never
+// ignored. Any thread.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ struct job_table {
     std::string where;           // SQL; empty: every row
     std::string read_schema;     // DDL; empty: the plugin's own schema
     std::string limits;          // JSON as in lf_latest_args; empty: not stated
-    std::string options = "{}";  // JSON, not yet checked against the plugin
+    std::string options = "{}";  // JSON, on_status among them; not yet checked against the plugin
     std::string place;           // "job.toml, line 12", for messages
 };
 

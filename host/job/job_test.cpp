@@ -130,12 +130,14 @@ BOOST_AUTO_TEST_CASE(a_misspelt_key_is_named_with_its_line_and_the_near_one) {
     BOOST_TEST(refusal(smallest + "Primary-Keys = [\"a\"]\nprimary_keys = [\"b\"]\n").code == "config.duplicate_key");
 }
 
-BOOST_AUTO_TEST_CASE(a_key_whose_feature_is_not_built_is_refused_by_name) {
-    for (const std::string line : {"on_status = { \"404\" = \"skip\" }"}) {
-        const error e = refusal(smallest + line + "\n");
-        BOOST_TEST(e.code == "config.not_supported", line << ": " << e.code);
-        BOOST_TEST(has(e.message, line.substr(0, line.find(' '))), e.message);
-    }
+BOOST_AUTO_TEST_CASE(what_a_childs_status_means_travels_as_the_plugins_option) {
+    const std::string key = "on_status = { \"404\" = \"skip\" }\n";
+    BOOST_TEST(load(smallest + key).tables[0].options == R"({"on_status":{"404":"skip"}})");
+    BOOST_TEST(load(smallest + key + "options = { a = 1 }\n").tables[0].options ==
+               R"({"a":1,"on_status":{"404":"skip"}})");
+    const error e = refusal(smallest + key + "options = { on_status = { \"404\" = \"skip\" } }\n");
+    BOOST_TEST(e.code == "config.invalid_value");
+    BOOST_TEST(has(e.message, "on_status"), e.message);
 }
 
 BOOST_AUTO_TEST_CASE(a_connector_is_a_destination_with_a_connection_of_its_own) {

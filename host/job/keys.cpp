@@ -79,7 +79,6 @@ checked_table::checked_table(const document& doc, const json::object& table, std
             throw failure("config.invalid_value",
                           place(name) + ": \"" + name + "\" in " + title_ + " must be " + name_of(known->type));
         }
-        if (!known->supported) not_supported(name);
         values_[known->name] = member.value();
     }
 }
@@ -148,13 +147,6 @@ std::optional<std::int64_t> checked_table::integer_in(std::string_view name, std
 void checked_table::refuse(std::string_view name, const std::string& why, const std::string& hint) const {
     throw failure("config.invalid_value", place(name) + ": \"" + std::string(name) + "\" in " + title_ + " " + why,
                   hint);
-}
-
-void checked_table::not_supported(std::string_view name, const std::string& value) const {
-    throw failure("config.not_supported",
-                  place(name) + ": \"" + std::string(name) + (value.empty() ? "\"" : " = " + value + "\"") + " in " +
-                      title_ + " is not built yet in this version",
-                  "Leave it out; nothing was read or written.");
 }
 
 std::string checked_table::place(std::string_view name) const {

@@ -16,7 +16,6 @@ enum class key_type { text, integer, boolean, number, texts, table, size, durati
 struct key {
     const char* name;
     key_type type = key_type::text;
-    bool supported = true;  // false: known, but its feature is not built yet: config.not_supported
 };
 
 // One table of the job file, its keys checked: names fold (contract 15), unknown ones are named with the near one, types fit.
@@ -43,8 +42,6 @@ class checked_table {
 
     // Throws config.invalid_value about a key.
     [[noreturn]] void refuse(std::string_view name, const std::string& why, const std::string& hint = {}) const;
-    // Throws config.not_supported about a key, or a value of it.
-    [[noreturn]] void not_supported(std::string_view name, const std::string& value = {}) const;
     std::string place(std::string_view name) const;
 
   private:

@@ -56,9 +56,9 @@ class Mistakes(Scratch):
         job = self.job(f"http://127.0.0.1:{port}", ["issues"], connection='retry = { attempts = 2 }')
         self.refused(job, code=1, names=[f"127.0.0.1:{port}"], error="source.transient")
 
-    def test_a_key_that_is_not_built_yet(self):
+    def test_a_key_that_the_plugin_has_no_use_for(self):
         job = self.job("http://127.0.0.1:1", [{"source": '"issues"', "on_status": '{ "404" = "skip" }'}])
-        self.refused(job, code=2, names=["on_status"], error="config.not_supported")
+        self.refused(job, code=2, names=["on_status", "options are: owner"], error="config.unknown_option")
 
     def test_one_table_fails_and_the_others_land(self):
         server = self.server(issues=120, pulls=10, repo=["octo/demo", "octo/empty"])
