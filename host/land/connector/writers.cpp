@@ -59,9 +59,9 @@ void part_writers::stop() {
 }
 
 part_writers::part& part_writers::of(std::uint32_t number) {
-    auto& p = shared_->parts[number];
-    p.number = number;
-    return p;
+    const auto [at, made] = shared_->parts.try_emplace(number);
+    if (made) at->second.number = number;  // its task reads it without the lock
+    return at->second;
 }
 
 void part_writers::add(std::uint32_t number, record_batch rows) {
