@@ -2,7 +2,7 @@
 // disk full, or is told of a failure. Each case is real: a child process runs the engine until its fate strikes, another one looks
 // at the table (it holds whole commits alone), runs the job again, with new rows in the source, and compares with the oracle.
 //
-//   LAKEFLOW_CRASH_EVERY=n   only every n-th case; 1 in release, more under the sanitizers, which take ten times as long
+//   LAKEFLOW_CRASH_EVERY=n   only every n-th case; 1: all of them. CMakeLists.txt says which it is without
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
