@@ -33,14 +33,6 @@ record_batch rows(const flow_spec& flow, std::int64_t from, std::int64_t count) 
     });
 }
 
-delta::snapshot state_of(const std::string& table) {
-    delta::snapshot state;
-    std::int64_t version = 0;
-    for (const std::string& name : commits(table))
-        state.apply(delta::parse_commit(file_text(table + "/_delta_log/" + name), name), version++);
-    return state;
-}
-
 std::string columns_text(const std::string& table) {
     std::string out;
     for (const delta::field& f : delta::columns_of(state_of(table).meta))

@@ -28,14 +28,6 @@ void age_commits(const std::string& table, std::int64_t first, std::int64_t last
     for (std::int64_t version = first; version <= last; ++version) age(log_file(table, version), days);
 }
 
-delta::snapshot state_of(const std::string& table) {
-    delta::snapshot state;
-    std::int64_t version = 0;
-    for (const std::string& name : commits(table))
-        state.apply(delta::parse_commit(file_text(table + "/_delta_log/" + name), name), version++);
-    return state;
-}
-
 // Another writer sets a property of the table.
 void set_property(const std::string& table, const std::string& key, const std::string& value) {
     delta::metadata meta = state_of(table).meta;

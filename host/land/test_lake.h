@@ -129,6 +129,15 @@ inline std::string file_text(const std::string& path) {
     return text.str();
 }
 
+// A table as the commits of its log make it.
+inline delta::snapshot state_of(const std::string& table) {
+    delta::snapshot state;
+    std::int64_t version = 0;
+    for (const std::string& name : commits(table))
+        state.apply(delta::parse_commit(file_text(table + "/_delta_log/" + name), name), version++);
+    return state;
+}
+
 inline std::vector<std::string> data_files(const std::string& table) {
     std::vector<std::string> names;
     for (const auto& entry : fs::directory_iterator(table)) {

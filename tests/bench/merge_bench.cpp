@@ -21,21 +21,29 @@ std::shared_ptr<const arrow_schema> columns() {
     return schema;
 }
 
+void append_row(struct_column& table, std::int64_t id, std::int64_t updated, const std::string& title) {
+    static_cast<fixed_column<std::int64_t>&>(table.child(0)).append(id);
+    static_cast<fixed_column<std::int64_t>&>(table.child(1)).append(updated);
+    static_cast<text_column&>(table.child(2)).append(title);
+    static_cast<fixed_column<double>&>(table.child(3)).append(static_cast<double>(id % 9973) / 7);
+    static_cast<text_column&>(table.child(4)).append(id % 3 ? "open" : "closed");
+    table.end_value();
+}
+
+record_batch finished(struct_column& table) {
+    record_batch made;
+    made.schema = columns();
+    made.array = table.finish();
+    return made;
+}
+
 record_batch batch_of(std::int64_t first, std::int64_t count, std::int64_t updated) {
     auto table = make_table(*columns()->get());
     for (std::int64_t id = first; id < first + count; ++id) {
-        static_cast<fixed_column<std::int64_t>&>(table->child(0)).append(id);
-        static_cast<fixed_column<std::int64_t>&>(table->child(1)).append(updated + id);
-        static_cast<text_column&>(table->child(2))
-            .append("title of row " + std::to_string(id * 2'654'435'761 % 1'000'003) + (updated ? " edited" : ""));
-        static_cast<fixed_column<double>&>(table->child(3)).append(static_cast<double>(id % 9973) / 7);
-        static_cast<text_column&>(table->child(4)).append(id % 3 ? "open" : "closed");
-        table->end_value();
+        const auto number = std::to_string(id * 2'654'435'761 % 1'000'003);
+        append_row(*table, id, updated + id, "title of row " + number + (updated ? " edited" : ""));
     }
-    record_batch made;
-    made.schema = columns();
-    made.array = table->finish();
-    return made;
+    return finished(*table);
 }
 
 // Rows of 300 bytes and more, whose keys come in no order.
@@ -43,22 +51,14 @@ record_batch scattered(std::int64_t first, std::int64_t count, std::int64_t rows
     auto table = make_table(*columns()->get());
     for (std::int64_t i = first; i < first + count; ++i) {
         const std::int64_t id = i * 7'368'787 % rows;
-        static_cast<fixed_column<std::int64_t>&>(table->child(0)).append(id);
-        static_cast<fixed_column<std::int64_t>&>(table->child(1)).append(1'000'000 + id);
         std::string title;
         for (std::uint64_t bits = static_cast<std::uint64_t>(id) + 1; title.size() < 300;) {
             bits = bits * 6'364'136'223'846'793'005 + 1'442'695'040'888'963'407;
             title += std::to_string(bits);
         }
-        static_cast<text_column&>(table->child(2)).append(title);
-        static_cast<fixed_column<double>&>(table->child(3)).append(static_cast<double>(id % 9973) / 7);
-        static_cast<text_column&>(table->child(4)).append(id % 3 ? "open" : "closed");
-        table->end_value();
+        append_row(*table, id, 1'000'000 + id, title);
     }
-    record_batch made;
-    made.schema = columns();
-    made.array = table->finish();
-    return made;
+    return finished(*table);
 }
 
 // The most memory of this process; what its parent had before exec does not count, as it would in getrusage.

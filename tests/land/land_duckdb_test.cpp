@@ -5,6 +5,7 @@
 #include "host/base/error.h"
 #include "host/duck/duck.h"
 #include "tests/support/land_oracle.h"
+#include "tests/support/refusal.h"
 #include "tests/support/temporary_folder.h"
 
 using namespace lakeflow::host;
@@ -87,15 +88,6 @@ flow_spec flow_of(const std::string& ddl, land_mode mode) {
     return flow;
 }
 
-error refusal(const std::function<void()>& action) {
-    try {
-        action();
-    } catch (const failure& f) {
-        return f.get();
-    }
-    return {"none", "", ""};
-}
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 using texts = std::vector<std::string>;
 const cell one = std::int64_t{1}, two = std::int64_t{2}, three = std::int64_t{3}, nine = std::int64_t{9};
 

@@ -14,6 +14,7 @@
 #include "tests/support/breaking_proxy.h"
 #include "tests/support/land_oracle.h"
 #include "tests/support/postgres_server.h"
+#include "tests/support/refusal.h"
 
 using namespace lakeflow::host;
 using namespace lakeflow::host::testing;
@@ -95,16 +96,6 @@ land_result land(destination& to, const flow_spec& flow, std::uint32_t batch,
     landing->add(0, to_arrow(flow.schema, rows));
     return landing->commit({1, batch, "{\"n\":" + std::to_string(batch) + "}", "{}"});
 }
-
-error refusal(const std::function<void()>& action) {
-    try {
-        action();
-    } catch (const failure& f) {
-        return f.get();
-    }
-    return {"none", "", ""};
-}
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 }  // namespace
 

@@ -5,6 +5,7 @@
 
 #include "host/base/error.h"
 #include "tests/support/land_oracle.h"
+#include "tests/support/refusal.h"
 #include "tests/support/temporary_folder.h"
 
 using namespace lakeflow::host;
@@ -30,17 +31,10 @@ struct lake {
         options.path = folder.string() + (type == "duckdb" ? "/lake.duckdb" : "/lake");
     }
     error refusal(const flow_spec& flow) const {
-        try {
-            make_destination(options, {}, nullptr)->open(flow);
-        } catch (const failure& f) {
-            return f.get();
-        }
-        return {"none", "", ""};
+        return testing::refusal([&] { make_destination(options, {}, nullptr)->open(flow); });
     }
     bool empty() const { return fs::is_empty(folder.string()); }
 };
-
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 }  // namespace
 

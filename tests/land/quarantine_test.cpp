@@ -11,6 +11,7 @@
 #include "host/land/quarantine.h"
 #include "host/scan/predicate.h"
 #include "tests/support/land_oracle.h"
+#include "tests/support/refusal.h"
 #include "tests/support/temporary_folder.h"
 
 using namespace lakeflow::host;
@@ -103,16 +104,6 @@ land_result land(destination& to, const flow_spec& flow, std::uint32_t batch,
     if (!aside.empty()) landing->quarantine(flow.mismatches->rows(aside));
     return landing->commit({epoch, batch, "{\"n\":" + std::to_string(batch) + "}", "{}"});
 }
-
-error refusal(const std::function<void()>& action) {
-    try {
-        action();
-    } catch (const failure& f) {
-        return f.get();
-    }
-    return {"none", "", ""};
-}
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 }  // namespace
 
